@@ -109,8 +109,8 @@ int MPIX_Waitall_enqueue(int count, MPI_Request array_of_requests[], MPI_Status 
 /* Starts persistent requests of any kind when the communicator's stream reaches this call. MPIX_Wait_enqueue or
  * MPIX_Waitall_enqueue completes them; they stay for the next start. */
 int MPIX_Startall_enqueue(int count, MPI_Request array_of_requests[], MPI_Comm comm);
-/* Matches persistent messages with those of other processes, which call it, too, so that streams move short ones
- * between devices of a host by themselves. Only MPIX_Startall_enqueue and MPIX_Wait_enqueue serve these afterwards. */
+/* Matches persistent messages and allreduces with those of other processes, which call it, too, so that streams carry
+ * them out between devices of a host by themselves, messages of up to 1 MiB. Only MPIX_Startall_enqueue and MPIX_Wait_enqueue serve these afterwards. */
 int MPIX_Matchall(int count, MPI_Request array_of_requests[]);
 
 #ifdef __cplusplus

@@ -1,9 +1,9 @@
 // matched_allreduce: a small reduction of the ranks of one host. One kernel puts a rank's vector into a slot at each
-// rank, a block for each, and waits for nothing; another one combines the slots. The stream has waited for the other
-// ranks' vectors before, or the slots hold lines and the kernel waits for these. There are two generations of slots: a
-// rank that begins the reduction after the next one has ended the next one, and so has the vectors that all ranks put
-// after they ended this one. So a slot is written again only after its reader's own vector of the next reduction, which
-// the reader's kernel puts after the kernel that has read this one, was read here.
+// rank, a block or several for each, and waits for nothing; another one combines the slots. The stream has waited for
+// the other ranks' vectors before, or the slots hold lines and the kernel waits for these. There are two generations of
+// slots: a rank that begins the reduction after the next one has ended the next one, and so has the vectors that all
+// ranks put after they ended this one. So a slot is written again only after its reader's own vector of the next
+// reduction, which the reader's kernel puts after the kernel that has read this one, was read here.
 #include "matched_allreduce_arguments.hpp"
 #include "matched_copy.hpp"
 #include "portability.hpp"
@@ -15,19 +15,21 @@ HR_KERNEL(hr_matched_put, (HR_CONSTANT hr::kernels::MatchedPut put)) {
   using namespace hr::matched_kernels;  // NOLINT
   auto* const own = reinterpret_cast<hr::kernels::MatchedWords*>(put.own);
   if (look(&own->released) != 0) return;
+  const auto parts = static_cast<unsigned>(put.parts);
+  const unsigned rank = blockIdx.x / parts;
   const std::uint32_t number = own->put[blockIdx.x];
-  const std::uint64_t slot = put.to[blockIdx.x] + number % hr::kernels::kMatchedGenerations * put.generation;
+  const std::uint64_t slot = put.to[rank] + number % hr::kernels::kMatchedGenerations * put.generation;
   if (put.lines != 0) {
-    store_lines(put.from, slot, put.bytes, number + 1);
+    store_lines(put.from, slot, put.bytes, number + 1, blockIdx.x % parts, parts);
   } else {
     copy_bytes(put.from, slot, put.bytes);
   }
   finish_copies();
   if (!is_last_thread()) return;
   own->put[blockIdx.x] = number + 1;
-  if (put.lines != 0 || put.ready[blockIdx.x] == 0) return;
+  if (put.lines != 0 || put.ready[rank] == 0) return;
   fence();
-  add(reinterpret_cast<std::uint32_t*>(put.ready[blockIdx.x]), 1);
+  add(reinterpret_cast<std::uint32_t*>(put.ready[rank]), 1);
 }
 
 namespace hr::matched_kernels {
@@ -96,12 +98,14 @@ HR_DEVICE bool combine_slots(const MatchedEnd& end, const Op& op) {
   const std::uint64_t from = end.slots + own->ended % kernels::kMatchedGenerations * end.generation;
   const auto ranks = static_cast<unsigned>(end.ranks);
   const std::uint64_t vectors = end.vectors != 0 ? end.count / kPerVector : 0;
-  for (std::uint64_t v = threadIdx.x; v < vectors; v += blockDim.x) {
+  const std::uint64_t thread = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  const std::uint64_t step = std::uint64_t{gridDim.x} * blockDim.x;
+  for (std::uint64_t v = thread; v < vectors; v += step) {
     const std::uint64_t at = v * sizeof(reduce_kernels::Vector);
     Vectors::store(end.to + at, reduce_kernels::combined<Vectors>(
                                     ranks, op, [&](unsigned rank) { return from + rank * end.slot + at; }));
   }
-  for (std::uint64_t e = vectors * kPerVector + threadIdx.x; e < end.count; e += blockDim.x) {
+  for (std::uint64_t e = vectors * kPerVector + thread; e < end.count; e += step) {
     const std::uint64_t at = e * sizeof(T);
     Elements::store(end.to + at, reduce_kernels::combined<Elements>(
                                      ranks, op, [&](unsigned rank) { return from + rank * end.slot + at; }));

@@ -11,15 +11,18 @@ inline constexpr std::uint32_t kMatchedRanks = 16;
 inline constexpr std::uint32_t kMatchedGenerations = 2;
 // Elements that a block combines, if the kernel waits for lines, and the most blocks of such a kernel.
 inline constexpr std::uint64_t kMatchedBlockElements = 512;
-inline constexpr std::uint64_t kMatchedMostBlocks = 4;
+inline constexpr std::uint64_t kMatchedMostBlocks = 16;
+// Bytes of a vector that a block puts in lines, and the most blocks that put one.
+inline constexpr std::uint64_t kMatchedPartBytes = 2048;
+inline constexpr std::uint64_t kMatchedMostParts = 32;
 
 // Words of one rank, in its device's memory.
 struct MatchedWords {
-  std::uint32_t released;              // not 0: nothing moves any more
-  std::uint32_t ended;                 // reductions that this rank has ended
-  std::uint32_t finished;              // blocks that have combined their part of this one
-  std::uint32_t put[kMatchedRanks];    // vectors that this rank has put into the slots of each rank
-  std::uint32_t ready[kMatchedRanks];  // full slots of each rank: the stream waits until there is one
+  std::uint32_t released;                                // not 0: nothing moves any more
+  std::uint32_t ended;                                   // reductions that this rank has ended
+  std::uint32_t finished;                                // blocks that have combined their part of this one
+  std::uint32_t put[kMatchedRanks * kMatchedMostParts];  // parts that each block has put
+  std::uint32_t ready[kMatchedRanks];                    // full slots of each rank: the stream waits until there is one
 };
 // Value of `ready` for which no stream waits.
 inline constexpr std::uint32_t kMatchedReleased = std::uint32_t{1} << 30;
@@ -32,6 +35,7 @@ struct MatchedPut {
   std::uint64_t to[kMatchedRanks];     // slot of this rank at each rank
   std::uint64_t ready[kMatchedRanks];  // word of this rank at each rank; 0: this rank itself
   std::uint64_t lines;                 // not 0: the slots hold lines (matched_copy.hpp), and `ready` is not used
+  std::uint64_t parts;                 // blocks for each rank's slot; 1 unless the slots hold lines
 };
 
 // Combines the slots of all ranks. The fields are as wide as addresses, as the fake driver looks at each.

@@ -1,5 +1,6 @@
-// matched_copy.hpp: steps of the kernels of matched requests (paired.cu, matched_allreduce.cu): a block copies bytes,
-// and then changes words that other devices' streams or kernels wait for; or it moves lines, which need no words.
+// matched_copy.hpp: steps of the kernels of matched requests (paired.cu, matched_allreduce.cu, matched_long.cu): a
+// block copies bytes, and then changes words that other devices' streams or kernels wait for; or it moves lines, which
+// need no words.
 //
 // Memory order of words: finish_copies() orders the accesses of all threads of the block before those of its last
 // thread, which calls fence() and then adds to a word, so the addition is a release at system scope. A kernel that
@@ -31,6 +32,10 @@ HR_DEVICE void add(std::uint32_t* word, std::uint32_t number) { atomicAdd_system
 // Adds one for the blocks of this launch; returns the number before.
 HR_DEVICE std::uint32_t count_block(std::uint32_t* word) { return atomicAdd(word, 1U); }
 HR_DEVICE void fence() { __threadfence_system(); }
+// Changes a word from the number before to this one. False if it is not the number before.
+HR_DEVICE bool claim(std::uint32_t* word, std::uint32_t number) {
+  return atomicCAS_system(word, number - 1, number) == number - 1;
+}
 HR_DEVICE std::uint32_t look_acquire(const std::uint32_t* word) {
   std::uint32_t found;
   asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(found) : "l"(word) : "memory");
@@ -60,6 +65,11 @@ HR_DEVICE void add(std::uint32_t* word, std::uint32_t number) {
 HR_DEVICE std::uint32_t count_block(std::uint32_t* word) {
   return __hip_atomic_fetch_add(word, 1U, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
 }
+HR_DEVICE bool claim(std::uint32_t* word, std::uint32_t number) {
+  std::uint32_t before = number - 1;
+  return __hip_atomic_compare_exchange_strong(word, &before, number, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED,
+                                              __HIP_MEMORY_SCOPE_SYSTEM);
+}
 // Streams of HIP are refused: the functions of kernels that wait only compile here.
 HR_DEVICE std::uint32_t look_acquire(const std::uint32_t* word) {
   return __hip_atomic_load(word, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM);
@@ -82,6 +92,10 @@ HR_DEVICE void finish_copies() {}
 HR_DEVICE void add(std::uint32_t* word, std::uint32_t number) { __atomic_fetch_add(word, number, __ATOMIC_SEQ_CST); }
 HR_DEVICE std::uint32_t count_block(std::uint32_t* word) { return (*word)++; }
 HR_DEVICE void fence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+HR_DEVICE bool claim(std::uint32_t* word, std::uint32_t number) {
+  std::uint32_t before = number - 1;
+  return __atomic_compare_exchange_n(word, &before, number, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+}
 HR_DEVICE std::uint32_t look_acquire(const std::uint32_t* word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
 HR_DEVICE std::uint64_t load_line(std::uint64_t at) {
   return __atomic_load_n(reinterpret_cast<const std::uint64_t*>(at), __ATOMIC_ACQUIRE);
@@ -149,11 +163,12 @@ HR_DEVICE void store_word(std::uint64_t to, std::uint64_t bytes, std::uint64_t w
   }
 }
 
-// Both move a message by all threads of the block.
-HR_DEVICE void store_lines(std::uint64_t from, std::uint64_t slot, std::uint64_t bytes, std::uint32_t number) {
+// Stores a part of a message, by all threads of the block.
+HR_DEVICE void store_lines(std::uint64_t from, std::uint64_t slot, std::uint64_t bytes, std::uint32_t number,
+                           std::uint64_t part = 0, std::uint64_t parts = 1) {
   const std::uint64_t count = lines_of(bytes);
   HR_NO_UNROLL
-  for (std::uint64_t n = threadIdx.x; n < count; n += blockDim.x) {
+  for (std::uint64_t n = part * blockDim.x + threadIdx.x; n < count; n += parts * blockDim.x) {
     store_line(slot + n * sizeof(std::uint64_t), line_of(load_word(from, bytes, n), number));
   }
 }
@@ -180,8 +195,8 @@ HR_DEVICE bool load_lines(std::uint64_t (&lines)[kMost], unsigned count, const A
   }
 }
 
-// Waits for a message. False, in all threads, if the word is at least `released` meanwhile. All threads have passed a
-// barrier then, and have what was in the slot.
+// Waits for a message, and moves it by all threads of the block. False, in all threads, if the word is at least
+// `released` meanwhile. All threads have passed a barrier then, and have what was in the slot.
 HR_DEVICE bool take_lines(std::uint64_t slot, std::uint64_t to, std::uint64_t bytes, std::uint32_t number,
                           const std::uint32_t* word, std::uint32_t released) {
   constexpr unsigned kInFlight = 4;

@@ -57,8 +57,9 @@ HR_DEVICE void move_part(const PairedMove& move, PairedWords* own, std::uint64_t
 
 HR_KERNEL(hr_paired, (HR_CONSTANT hr::kernels::PairedMoves moves)) {
   using namespace hr::matched_kernels;  // NOLINT
-  const PairedMove& move = moves.each[blockIdx.x / moves.width];
-  const std::uint64_t part = blockIdx.x % moves.width;
+  const auto width = static_cast<unsigned>(moves.width);
+  const PairedMove& move = moves.each[blockIdx.x / width];
+  const std::uint64_t part = blockIdx.x % width;
   auto* const own = reinterpret_cast<PairedWords*>(move.own);
   if (part >= move.blocks) return;
   switch (move.way) {

@@ -137,12 +137,11 @@ HR_DEVICE void combine_at(const ReduceArguments& args, const Op& op, std::uint64
   for (unsigned i = 0; i < args.noutputs; ++i) Access::store(args.outputs[i] + offset, value);
 }
 
-// Combines four vectors of one or two inputs at a time, `step` apart, from vector *at on; stops before an incomplete
+// Combines several vectors of one or two inputs at a time, `step` apart, from vector *at on; stops before an incomplete
 // group.
-template <unsigned kInputs, class T, class Op>
-HR_DEVICE void combine_fours(const ReduceArguments& args, const Op& op, std::uint64_t start, std::uint64_t step,
-                             std::uint64_t vectors, std::uint64_t* at) {
-  constexpr unsigned kInFlight = 4;
+template <unsigned kInputs, unsigned kInFlight, class T, class Op>
+HR_DEVICE void combine_groups(const ReduceArguments& args, const Op& op, std::uint64_t start, std::uint64_t step,
+                              std::uint64_t vectors, std::uint64_t* at) {
   const std::uint64_t stride = step * sizeof(Vector);
   HR_NO_UNROLL
   for (; *at + (kInFlight - 1) * step < vectors; *at += kInFlight * step) {
@@ -164,38 +163,55 @@ HR_DEVICE void combine_fours(const ReduceArguments& args, const Op& op, std::uin
   }
 }
 
-// Combines everything that the arguments describe; kInputs: number of inputs for which there is a dedicated loop.
+// Elements [first, first + count), and the place of this thread among the `step` threads that combine them.
+struct Span {
+  std::uint64_t first, count;
+  std::uint64_t thread, step;
+};
+
+// Combines a part of what the arguments describe, whose own `first` and `count` are not used. kInputs: number of inputs
+// for which there is a dedicated loop.
 template <unsigned kInputs, class T, class Op>
-HR_DEVICE void combine(const ReduceArguments& args, const Op& op) {
-  const std::uint64_t step = std::uint64_t{gridDim.x} * blockDim.x;
-  const std::uint64_t thread = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  const std::uint64_t start = args.first * sizeof(T);
+HR_DEVICE void combine_span(const ReduceArguments& args, const Op& op, const Span& span) {
+  const std::uint64_t step = span.step, thread = span.thread, count = span.count;
+  const std::uint64_t start = span.first * sizeof(T);
 
   if (args.access == kernels::kReduceByBytes) {
     HR_NO_UNROLL
-    for (std::uint64_t e = thread; e < args.count; e += step) combine_at<ByBytes<T>>(args, op, start + e * sizeof(T));
+    for (std::uint64_t e = thread; e < count; e += step) combine_at<ByBytes<T>>(args, op, start + e * sizeof(T));
     return;
   }
 
-  std::uint64_t head = args.count;  // elements before the first vector
-  std::uint64_t in_vectors = 0;     // elements combined as vectors
+  std::uint64_t head = count;    // elements before the first vector
+  std::uint64_t in_vectors = 0;  // elements combined as vectors
   if constexpr (!Element<T>::kPadded) {
     if (args.access == kernels::kReduceByVectors) {
       const std::uint64_t unaligned = (0 - (args.inputs[0] + start)) % sizeof(Vector) / sizeof(T);
-      head = unaligned < args.count ? unaligned : args.count;
-      const std::uint64_t vectors = (args.count - head) * sizeof(T) / sizeof(Vector);
+      head = unaligned < count ? unaligned : count;
+      const std::uint64_t vectors = (count - head) * sizeof(T) / sizeof(Vector);
       in_vectors = vectors * (sizeof(Vector) / sizeof(T));
       const std::uint64_t first = start + head * sizeof(T);
       std::uint64_t at = thread;
-      if (args.ninputs == kInputs) combine_fours<kInputs, T>(args, op, first, step, vectors, &at);
+      if (args.ninputs == kInputs) {
+        combine_groups<kInputs, 4, T>(args, op, first, step, vectors, &at);
+        combine_groups<kInputs, 2, T>(args, op, first, step, vectors, &at);
+      }
       HR_NO_UNROLL
       for (; at < vectors; at += step) combine_at<ByVectors<T>>(args, op, first + at * sizeof(Vector));
     }
   }
   HR_NO_UNROLL
-  for (std::uint64_t e = step - 1 - thread; e < args.count - in_vectors; e += step) {
+  for (std::uint64_t e = step - 1 - thread; e < count - in_vectors; e += step) {
     combine_at<ByElements<T>>(args, op, start + (e < head ? e : e + in_vectors) * sizeof(T));
   }
+}
+
+// Combines everything that the arguments describe, by all threads of the launch.
+template <unsigned kInputs, class T, class Op>
+HR_DEVICE void combine(const ReduceArguments& args, const Op& op) {
+  combine_span<kInputs, T>(args, op,
+                           {args.first, args.count, std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x,
+                            std::uint64_t{gridDim.x} * blockDim.x});
 }
 
 }  // namespace hr::reduce_kernels

@@ -68,8 +68,8 @@ Status wait_together(std::span<Waiting> all);
 // True if wait() has taken the program's reference.
 [[nodiscard]] bool wait_releases(const p2p::Request& request) noexcept;
 
-// Waits until every operation that was enqueued on the communicator is over; of those in graphs, each that a stream has
-// come to. Errors: those of the operations.
+// Waits until every operation that was enqueued on the communicator, which the program frees, is over; of those in
+// graphs, each that a stream has come to. Errors: those of the operations.
 Status finish(comm::Communicator& comm);
 // Does so for all communicators, and logs the errors.
 void finish_all();

@@ -160,6 +160,7 @@ Status match_all(std::span<p2p::Request* const> requests) {
     if (made != nullptr) matches.push_back(std::move(made));
   }
   p2p::poll();
+  close_idle_buffers();
   if (matches.empty()) return kOk;
   for (const auto& each : matches) {
     each->prepare();

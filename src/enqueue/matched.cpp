@@ -7,6 +7,7 @@
 #include "base/statistics.hpp"
 #include "comm/failure.hpp"
 #include "enqueue/matched_allreduce.hpp"
+#include "enqueue/matched_long.hpp"
 #include "enqueue/paired.hpp"
 #include "matched_look_arguments.hpp"
 #include "mem/independent.hpp"
@@ -36,10 +37,13 @@ class Kinds {
         return receives_.push_back(static_cast<Paired*>(&one));
       case Matched::Kind::kAllreduce:
         return allreduces_.push_back(static_cast<MatchedAllreduce*>(&one));
+      case Matched::Kind::kLong:
+        return longs_.push_back(static_cast<MatchedLong*>(&one));
     }
   }
   // Kernels of a start and of a wait.
   std::span<const Launch> starts() {
+    for (MatchedLong* const each : longs_) launches_.push_back(each->start());
     for (MatchedAllreduce* const each : allreduces_) launches_.push_back(each->start());
     add_moves(sends_, &moves_, &launches_);
     return launches_;
@@ -47,6 +51,7 @@ class Kinds {
   std::span<const Launch> ends() {
     add_moves(receives_, &moves_, &launches_);
     for (MatchedAllreduce* const each : allreduces_) launches_.push_back(each->end());
+    for (MatchedLong* const each : longs_) launches_.push_back(each->end());
     return launches_;
   }
 
@@ -55,12 +60,14 @@ class Kinds {
     sends_.clear();
     receives_.clear();
     allreduces_.clear();
+    longs_.clear();
     moves_.clear();
     launches_.clear();
   }
 
   std::vector<Paired*> sends_, receives_;
   std::vector<MatchedAllreduce*> allreduces_;
+  std::vector<MatchedLong*> longs_;
   std::deque<kernels::PairedMoves> moves_;
   std::vector<Launch> launches_;
 };
@@ -119,6 +126,34 @@ Status check_start(const Matched& matched, const Attached& attached) {
   return kOk;
 }
 
+Status write_releases(const mem::Location& words, std::span<const Matched::Release> all) {
+  const mem::IndependentScope scope;
+  mem::Location where = words;
+  where.independent = true;
+  Context* context = nullptr;
+  HR_TRY(Context::of(where, &context));
+  const Current current(*context);
+  HR_TRY(current.status());
+  for (const Matched::Release& each : all) {
+    HR_DEVICE(context->device(), stream_write_value, (context->stream(), each.word, each.value, 0),
+              "releasing a stream");
+  }
+  return kOk;
+}
+
+// True if no work of the stream uses the buffers any more. A stream whose communicators are freed has been waited for,
+// and may be gone.
+bool is_done_with(const OpenBuffers& buffers) {
+  if (!buffers.stream) return true;
+  const auto uses = [&](const Attached* each) { return each->stream_.get() == buffers.stream.get() && !each->freed_; };
+  if (std::ranges::none_of(state->communicators, uses)) return true;
+  if (buffers.in_graph) return false;
+  auto capture = mem::device::ProgramStream::Capture::kNone;
+  const mem::device::ProgramStream& stream = buffers.stream->device_;
+  return stream.context() == nullptr ||
+         (stream.capture(&capture).ok() && capture == mem::device::ProgramStream::Capture::kNone && stream.idle());
+}
+
 // A wait of the host would find it complete too early.
 void refuse_wait_of_host(p2p::Request& request, const Matched& matched) {
   p2p::Completion refused;
@@ -147,18 +182,38 @@ Status Matched::start(p2p::Request& /*request*/) {
 
 Status Matched::release() {
   released_ = true;
-  const mem::IndependentScope scope;
-  mem::Location where = where_;
-  where.independent = true;
-  Context* context = nullptr;
-  HR_TRY(Context::of(where, &context));
-  const Current current(*context);
-  HR_TRY(current.status());
-  for (const Release& each : releases()) {
-    HR_DEVICE(context->device(), stream_write_value, (context->stream(), each.word, each.value, 0),
-              "releasing a stream");
-  }
-  return kOk;
+  const std::vector<Release> all = releases();
+  return write_releases(where_, all);
+}
+
+bool OpenBuffers::open(Context& device, int proc, const Operand& operand, std::uint64_t* address) {
+  mem::device::Mapping* mapping = nullptr;
+  if (!mem::device::map_import(device, proc, operand.memory, &mapping).ok()) return false;
+  mappings.push_back(mapping);
+  *address = operand.address - operand.memory.base + mem::device::base_of(*mapping);
+  return true;
+}
+
+void OpenBuffers::close() noexcept {
+  for (mem::device::Mapping* const each : mappings) mem::device::unpin(each);
+  mappings.clear();
+}
+
+void close_buffers(OpenBuffers buffers) {
+  if (buffers.mappings.empty()) return;
+  state->open_buffers.push_back(std::move(buffers));
+  close_idle_buffers();
+}
+
+void close_idle_buffers() {
+  std::erase_if(state->open_buffers, [](OpenBuffers& each) {
+    if (!is_done_with(each)) return false;
+    // A later launch of a graph then finds nothing to do.
+    const Matched::Release end[] = {{each.released, 1}};
+    if (each.in_graph && !write_releases(each.where, end).ok()) static_cast<void>(take_detail());
+    each.close();
+    return true;
+  });
 }
 
 Matched* matched_of(const p2p::Request& request) { return dynamic_cast<Matched*>(request.state_.get()); }
@@ -170,16 +225,22 @@ Status start_matched(std::span<p2p::Request* const> requests, Attached& attached
     HR_TRY(check_start(matched, attached));
     kinds.add(matched);
   }
+  // The stream may come to the work of a launch that fails, too, so its buffers stay open as long.
+  for (p2p::Request* const each : requests) {
+    Matched& matched = *matched_of(*each);
+    matched.stream_ = attached.stream_;
+    matched.in_graph_ = matched.in_graph_ || captured;
+  }
   HR_TRY(append_work(*attached.stream_, {}, {}, kinds.starts()));
   add(Statistic::enqueued_by_streams, requests.size());
   for (p2p::Request* const each : requests) {
     Matched& matched = *matched_of(*each);
-    matched.stream_ = attached.stream_;
     matched.started_ = true;
     matched.captured_ = captured;
     if (matched.released_) note_error(matched, can_complete(matched), attached);
+    // The others' buffers must stay open until the stream has done the work, in a graph, too.
+    if (!captured || matched.kind_ == Matched::Kind::kLong) attached.matched_ = true;
     if (captured) continue;
-    attached.matched_ = true;
     refuse_wait_of_host(*each, matched);
   }
   return kOk;

@@ -38,13 +38,19 @@ class Matched : public p2p::RequestState {
   [[nodiscard]] Status may_free() const override { return before_->may_free(); }
   [[nodiscard]] const char* what() const noexcept override { return before_->what(); }
 
-  enum class Kind : std::uint8_t { kSend, kReceive, kAllreduce };
+  enum class Kind : std::uint8_t { kSend, kReceive, kAllreduce, kLong };
   // Name for error texts.
   [[nodiscard]] virtual std::string text() const { return what(); }
   // Adds the words for which the stream waits; none if the kernel does.
   virtual void add_words(std::vector<mem::device::DeviceAddress>* words) const = 0;
+  // At the end of the session.
+  virtual void close_buffers() noexcept {}
   // Writes the words that a stream waits for, so that it waits no more.
   Status release();
+  struct Release {
+    mem::device::DeviceAddress word;
+    std::uint32_t value;
+  };
 
   Kind kind_ = Kind::kAllreduce;
   std::unique_ptr<p2p::RequestState> before_;
@@ -59,13 +65,10 @@ class Matched : public p2p::RequestState {
   Ref<Stream> stream_;     // that started it last
   bool started_ = false;   // and is not waited for
   bool captured_ = false;  // the start belongs to a graph
+  bool in_graph_ = false;  // some start does
   bool released_ = false;
 
  protected:
-  struct Release {
-    mem::device::DeviceAddress word;
-    std::uint32_t value;
-  };
   // Returns the words to write, in this order.
   [[nodiscard]] virtual std::vector<Release> releases() const = 0;
 };
@@ -82,6 +85,12 @@ void look_after_matched();
 
 // --- matching ---
 
+// A buffer of the program that another process opens.
+struct Operand {
+  std::uint64_t address = 0;
+  mem::device::Export memory;
+};
+
 // One process's part in a match, for another one.
 struct Card {
   std::uint64_t able = 0;      // 0: not at all
@@ -91,6 +100,7 @@ struct Card {
   std::uint64_t work = 0;      // the same number on all sides
   std::uint64_t address = 0;   // of the words
   mem::device::Export memory;
+  Operand operands[2];  // of a long reduction
 };
 
 // Another process of a match. Cards to it and from it have these tags.
@@ -140,6 +150,24 @@ struct Match {
   std::vector<Side> sides;
 };
 
+// Buffers of the program at other processes that a request uses in place.
+struct OpenBuffers {
+  // *address: of the buffer, here. The device's context must be current.
+  bool open(mem::device::Context& device, int proc, const Operand& operand, std::uint64_t* address);
+  void close() noexcept;
+
+  std::vector<mem::device::Mapping*> mappings;
+  mem::Location where;
+  Ref<Stream> stream;                       // that has used them last; null: none
+  mem::device::DeviceAddress released = 0;  // the word at which kernels look before they use them
+  bool in_graph = false;                    // a graph uses them
+};
+// Closes the buffers of a request that is freed once its stream is done with them; if a graph uses them, when the
+// communicators of its stream are freed.
+void close_buffers(OpenBuffers buffers);
+// Closes those of earlier calls that can be closed now.
+void close_idle_buffers();
+
 // Device memory for words and slots.
 struct MatchedMemory {
   mem::device::ExportedBuffer buffer;
@@ -149,10 +177,10 @@ struct MatchedMemory {
 
 // A piece of MatchedMemory begins at a multiple of this.
 inline constexpr std::size_t kMatchedAlignment = 256;
-inline std::size_t matched_slot(std::uint64_t bytes) {
+constexpr std::size_t matched_slot(std::uint64_t bytes) {
   return (bytes + kMatchedAlignment - 1) / kMatchedAlignment * kMatchedAlignment;
 }
 // The same for lines, which are 8 bytes for 4.
-inline std::size_t matched_line_slot(std::uint64_t bytes) { return matched_slot((bytes + 3) / 4 * 8); }
+constexpr std::size_t matched_line_slot(std::uint64_t bytes) { return matched_slot((bytes + 3) / 4 * 8); }
 
 }  // namespace hr::enqueue

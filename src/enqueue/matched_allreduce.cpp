@@ -5,6 +5,7 @@
 
 #include "boot/boot.hpp"
 #include "coll/reduction.hpp"
+#include "enqueue/matched_long.hpp"
 #include "layout/device/reduce.hpp"
 
 namespace hr::enqueue {
@@ -15,13 +16,14 @@ using kernels::MatchedWords;
 using mem::device::Context;
 using mem::device::Current;
 
+// Vectors of up to so many bytes go through slots; and longer ones if all that a rank puts is at most so long.
 constexpr std::size_t kMostBytes = 8192;
+constexpr std::size_t kMostPutBytes = 65536;
 constexpr const char* kPut = "hr_matched_put";
 // Beside comm::ContextUse, for the cards.
 constexpr std::uint32_t kCardContext = comm::kSurvivorsContext + 2;
 // The slots follow the words.
-constexpr std::size_t kWordBytes = kMatchedAlignment;
-static_assert(sizeof(MatchedWords) <= kWordBytes);
+constexpr std::size_t kWordBytes = matched_slot(sizeof(MatchedWords));
 
 struct EndKernel {
   const char* reduction;  // the kernel of layout::device that combines so
@@ -46,10 +48,6 @@ std::size_t index_of(int rank) { return static_cast<std::size_t>(rank); }
 
 std::uint64_t ready_word(std::uint64_t words, int rank) {
   return words + offsetof(MatchedWords, ready) + index_of(rank) * sizeof(std::uint32_t);
-}
-
-bool is_usable(const layout::View& view) {
-  return view.contiguous && view.where.is_device() && !view.where.managed && view.where.context != nullptr;
 }
 
 struct AllreduceMatch final : Match {
@@ -128,6 +126,10 @@ struct AllreduceMatch final : Match {
     put.bytes = bytes_;
     put.generation = generation(lines);
     put.lines = lines ? 1 : 0;
+    put.parts = lines
+                    ? std::clamp<std::uint64_t>((bytes_ + kernels::kMatchedPartBytes - 1) / kernels::kMatchedPartBytes,
+                                                1, kernels::kMatchedMostParts)
+                    : 1;
     made->end_ = end(lines);
     set_common(*device, !lines, made.get());
     made->put_kernel_ = put_kernel_;
@@ -157,15 +159,24 @@ struct AllreduceMatch final : Match {
   mem::device::FunctionHandle put_kernel_ = nullptr, end_kernel_ = nullptr;
 };
 
+bool goes_through_slots(const Call& call) {
+  return call.bytes <= kMostBytes || call.bytes * (index_of(call.size()) - 1) <= kMostPutBytes;
+}
+
 }  // namespace
 
+bool is_usable(const layout::View& view) {
+  return view.contiguous && view.where.is_device() && !view.where.managed && view.where.context != nullptr;
+}
+
+Launch MatchedAllreduce::start() {
+  return {put_kernel_, static_cast<unsigned>(end_.ranks * put_.parts), kernels::kMatchedThreads, &put_};
+}
+
 Launch MatchedAllreduce::end() {
-  std::uint64_t blocks = 1;
-  if (end_.lines != 0) {
-    blocks =
-        std::clamp<std::uint64_t>((end_.count + kernels::kMatchedBlockElements - 1) / kernels::kMatchedBlockElements, 1,
-                                  kernels::kMatchedMostBlocks);
-  }
+  const std::uint64_t blocks =
+      std::clamp<std::uint64_t>((end_.count + kernels::kMatchedBlockElements - 1) / kernels::kMatchedBlockElements, 1,
+                                kernels::kMatchedMostBlocks);
   return {end_kernel_, static_cast<unsigned>(blocks), kernels::kMatchedThreads, &end_};
 }
 
@@ -173,12 +184,13 @@ std::unique_ptr<Match> match_allreduce(p2p::Request& request) {
   const Call* const call = coll::call_of(request);
   if (call == nullptr || call->operation != coll::Operation::kAllreduce || call->members->is_inter() ||
       call->size() < 2 || call->size() > static_cast<int>(kernels::kMatchedRanks) || call->bytes == 0 ||
-      call->bytes > kMostBytes || call->op->kind() == layout::OpKind::kUser)
+      call->op->kind() == layout::OpKind::kUser)
     return nullptr;
   for (int rank = 0; rank < call->size(); ++rank) {
     const int proc = call->members->peer_proc(rank);
     if (proc != boot::processes().self() && !p2p::shares_memory(proc)) return nullptr;
   }
+  if (!goes_through_slots(*call)) return match_long_allreduce(request, *call);
   return std::make_unique<AllreduceMatch>(request, *call);
 }
 

@@ -1,5 +1,5 @@
-// MatchedAllreduce: a persistent allreduce of up to 8 KiB among devices of one host that MPIX_Matchall has matched.
-// Internal to enqueue/.
+// MatchedAllreduce: a persistent allreduce of a short vector among devices of one host that MPIX_Matchall has matched.
+// Internal to enqueue/. For longer ones see matched_long.hpp.
 //
 // Each rank owns a slot for the vector of each rank, twice. When a stream comes to the start, a kernel puts the rank's
 // vector into its slot at every rank, over peer memory; the wait waits for the vectors of the others, and a kernel
@@ -21,7 +21,7 @@ class MatchedAllreduce final : public Matched {
   using Matched::Matched;
   void add_words(std::vector<mem::device::DeviceAddress>* words) const override;
   // Kernels of the start and of the wait.
-  Launch start() { return {put_kernel_, static_cast<unsigned>(end_.ranks), kernels::kMatchedThreads, &put_}; }
+  Launch start();
   Launch end();
 
   kernels::MatchedPut put_{};
@@ -33,8 +33,11 @@ class MatchedAllreduce final : public Matched {
   [[nodiscard]] std::vector<Release> releases() const override;
 };
 
-// Returns a match for a reduction that all of its processes, on this host, may carry out so; null for other requests.
-// The answer is the same on all processes.
+// True for memory that other processes' kernels may use.
+bool is_usable(const layout::View& view);
+
+// Returns a match for a reduction of any length that all of its processes, on this host, may carry out so; null for
+// other requests. The answer is the same on all processes.
 std::unique_ptr<Match> match_allreduce(p2p::Request& request);
 
 }  // namespace hr::enqueue

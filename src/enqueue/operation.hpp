@@ -72,6 +72,7 @@ class Attached final : public comm::StreamUse {
   bool own_devices_ = false;                // no two processes of the communicator share a device
   bool kernels_wait_ = false;               // may_wait_by_kernels() has said so
   bool matched_ = false;                    // the stream may have work of matched requests
+  bool freed_ = false;                      // the program has freed the communicator, which requests may keep
   int unfinished_ = 0;                      // operations that are not over, without those of graphs
   std::vector<OperationPointer> captured_;  // operations of graphs
 
@@ -91,6 +92,7 @@ struct Started {
 
 class Matched;
 struct MatchedMemory;
+struct OpenBuffers;
 
 struct State {
   State();
@@ -99,7 +101,8 @@ struct State {
   std::vector<Matched*> matched;
   std::vector<std::unique_ptr<MatchedMemory>> matched_memory;
   std::vector<mem::device::Mapping*> matched_mappings;
-  std::size_t failed_seen = 0;  // of p2p::failed_processes()
+  std::vector<OpenBuffers> open_buffers;  // of requests that were freed
+  std::size_t failed_seen = 0;            // of p2p::failed_processes()
   std::vector<Attached*> communicators;
   std::vector<Ref<Stream>> streams;  // with a queue
   std::vector<OperationPointer> running;

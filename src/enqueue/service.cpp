@@ -197,6 +197,8 @@ void watch() {
 State::State() = default;
 State::~State() {
   for (mem::device::Mapping* const each : matched_mappings) mem::device::unpin(each);
+  for (OpenBuffers& each : open_buffers) each.close();
+  for (Matched* const each : matched) each->close_buffers();
 }
 
 void init() { state = std::make_unique<State>(); }

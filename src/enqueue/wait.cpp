@@ -129,7 +129,12 @@ Status wait_together(std::span<Waiting> all) {
 bool wait_releases(const p2p::Request& request) noexcept { return !request.persistent(); }
 
 Status finish(comm::Communicator& comm) {
-  return comm.stream_ == nullptr ? kOk : finish(static_cast<Attached&>(*comm.stream_));
+  if (comm.stream_ == nullptr) return kOk;
+  auto& attached = static_cast<Attached&>(*comm.stream_);
+  HR_TRY(finish(attached));
+  attached.freed_ = true;
+  close_idle_buffers();
+  return kOk;
 }
 
 void finish_all() {

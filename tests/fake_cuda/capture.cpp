@@ -196,6 +196,7 @@ FAKE_API Result cuGraphLaunch(Graph* executable, void* handle) {
   if (const Result result = require_context(&context); result != kSuccess) return result;
   Stream* stream = nullptr;
   if (const Result result = use_stream(context, handle, &stream); result != kSuccess) return result;
+  const Submission whole;
   for (const auto& node : executable->nodes) enqueue(stream, node);
   return kSuccess;
 }

@@ -53,6 +53,7 @@ std::string without_version(const std::string& call) {
 
 Result injected(const char* call) {
   count(call);
+  wait_for_submissions(call);
   if (faults().empty()) return kSuccess;
   const std::string name = without_version(call);
   for (const auto& fault : faults()) {

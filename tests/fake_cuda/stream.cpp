@@ -1,7 +1,9 @@
 #include "stream.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 #include <thread>
 
 #include "stream_state.hpp"
@@ -35,6 +37,19 @@ bool lazy() {
     return text != nullptr && *text == '1';
   }();
   return value;
+}
+
+// Operations for which a stream has room; 0: no limit.
+std::size_t room() {
+  static const std::size_t value = [] {
+    const char* text = std::getenv("FAKE_CUDA_QUEUE");
+    return text == nullptr ? 0UL : std::strtoul(text, nullptr, 10);
+  }();
+  return value;
+}
+std::recursive_mutex& submission_lock() {
+  static auto* lock = new std::recursive_mutex;
+  return *lock;
 }
 
 void wake_all() {
@@ -122,8 +137,26 @@ Result use_stream(Context* context, void* handle, Stream** stream, const char* c
   return known ? kSuccess : kInvalidHandle;
 }
 
+Submission::Submission() {
+  if (room() != 0) submission_lock().lock();
+}
+Submission::~Submission() {
+  if (room() != 0) submission_lock().unlock();
+}
+
+void wait_for_submissions(const char* call) {
+  constexpr std::string_view kFree[] = {
+      "cuCtxGetCurrent",  "cuCtxPushCurrent_v2", "cuCtxPopCurrent_v2", "cuCtxGetId",    "cuCtxSetCurrent",
+      "cuCtxSynchronize", "cuEventQuery",        "cuEventSynchronize", "cuStreamQuery", "cuStreamSynchronize"};
+  if (room() != 0 && std::find(std::begin(kFree), std::end(kFree), call) == std::end(kFree)) const Submission wait;
+}
+
 OperationPointer enqueue(Stream* stream, std::function<Result()> work, OperationPointer after) {
-  std::lock_guard lock(work_mutex());
+  const Submission submission;
+  std::unique_lock lock(work_mutex());
+  if (room() != 0 && stream->capture == nullptr) {
+    finished().wait(lock, [&] { return stream->queue.size() < room(); });
+  }
   auto operation = std::make_shared<Operation>();
   operation->work = std::move(work);
   operation->context = stream->context;

@@ -26,6 +26,19 @@ Stream* make_stream(Context* context, bool blocking);
 // waits for.
 OperationPointer enqueue(Stream* stream, std::function<Result()> work, OperationPointer after = nullptr);
 
+// With FAKE_CUDA_QUEUE=N a stream has room for N operations. A call that puts one more waits for room, and meanwhile
+// keeps the lock that most calls of the process need, as drivers do. One exists while such a call works; a thread may
+// have several.
+class Submission {
+ public:
+  Submission();
+  ~Submission();
+  Submission(const Submission&) = delete;
+  Submission& operator=(const Submission&) = delete;
+};
+// Waits until no other thread has a Submission, if the call needs the lock.
+void wait_for_submissions(const char* call);
+
 // Wait, and return the context's sticky error.
 Result synchronize_stream(Stream* stream);
 Result synchronize_context(Context* context);

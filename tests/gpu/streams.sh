@@ -66,7 +66,7 @@ alone() {  # alone TABLE: the host must not have taken part in the matched opera
 beside_nccl() {  # beside_nccl RANKS: the same with NCCL from C++, if it is installed
   [ "${HR_FAKE:-0}" != 1 ] && [ -n "$(find "$build" -name nccl -type f -perm -u+x -print -quit)" ] || return 0
   timeout -k 5 30 python3 "$source/bench/nccl.py" --build "$build" --ranks "$1" --rounds 5 --limit 15 --timeout 25 \
-    --operations kernel,allreduce,ring --sizes 8,1K,8K,32K,256K,1M \
+    --operations kernel,allreduce,ring --sizes 8,8K,64K,1M,16M,64M \
     --ways nccl_enqueued,nccl_graph,kernel_nccl_enqueued,kernel_nccl_graph || echo "NCCL: not measured"
 }
 
@@ -77,6 +77,8 @@ again_by_streams() {
   export HEADRACE_STREAM_WAITS=stream
   step "HEADRACE_STREAM_WAITS=stream, matched" 20 "$count" "$build/gpu_tests/mpi_streams" matched waiting
   step "HEADRACE_STREAM_WAITS=stream, reductions" 20 "$count" "$build/gpu_tests/mpi_streams_allreduce"
+  step "HEADRACE_STREAM_WAITS=stream, long reductions" 20 "$count" "$build/gpu_tests/mpi_streams_long_allreduce"
+  step "HEADRACE_STREAM_WAITS=stream, a full queue" 20 "$count" "$build/gpu_tests/mpi_streams_ahead" matched
   step "HEADRACE_STREAM_WAITS=stream, latency" 20 "$count" "$build/gpu_tests/mpi_streams_latency" "$@" --only-matched
   cat "/tmp/streams.$$.log"
   unset HEADRACE_STREAM_WAITS
@@ -90,6 +92,8 @@ for count in "${ranks[@]}"; do
     for part in "${parts[@]}"; do step "streams $part" 10 "$count" "$build/gpu_tests/mpi_streams" "$part"; done
   fi
   step "reductions" 20 "$count" "$build/gpu_tests/mpi_streams_allreduce"
+  step "long reductions" 20 "$count" "$build/gpu_tests/mpi_streams_long_allreduce"
+  step "a full queue" 20 "$count" "$build/gpu_tests/mpi_streams_ahead" matched
   step "random exchanges" 30 "$count" "$build/gpu_tests/mpi_streams_random" --seed random --exchanges 1000
   step "latency" 40 "$count" "$build/gpu_tests/mpi_streams_latency" "${latency[@]}"
   cat "/tmp/streams.$$.log"
@@ -98,8 +102,8 @@ for count in "${ranks[@]}"; do
   again_by_streams "$count" "${latency[@]}"
 done
 for what in receive any allreduce graph matched reduction; do dead_peer $what 3; done
-# With a device for each rank, kernels wait.
-for what in matched matched_long reduction; do dead_peer $what 2; done
+# With a device for each rank, so kernels wait.
+for what in matched matched_long reduction reduction_long; do dead_peer $what 2; done
 rm -f "/tmp/streams.$$.log"
 echo "$failed failed in $((SECONDS - begun)) s"
 exit $failed

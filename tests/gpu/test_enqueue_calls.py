@@ -36,7 +36,8 @@ class EnqueueCalls(unittest.TestCase):
         self.assertLessEqual(each.pop("cuCtxGetCurrent"), most_current + 0.1)  # a cheap call, which reads a thread-local variable
         for name, number in each.items():
             with self.subTest(what=what, call=name):
-                self.assertAlmostEqual(number, wanted.get(name, 0), delta=0.1)
+                # At intervals the library asks whether exported memory was freed, so a slow run has more of these calls.
+                self.assertAlmostEqual(number, wanted.get(name, 0), delta=0.5 if name == "cuPointerGetAttribute" else 0.1)
 
     def test_one_question_and_one_batch(self):  # made by each of four calls
         self.assert_each_time("--enqueue", {"cuStreamIsCapturing": 4, "appended": 4}, 8)

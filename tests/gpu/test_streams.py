@@ -31,7 +31,7 @@ class DeadPeer(unittest.TestCase):
         self.go_on("reduction", waits="stream")
 
     def test_a_kernel_that_waits(self):
-        for what in ("matched", "matched_long", "reduction"):
+        for what in ("matched", "matched_long", "reduction", "reduction_long"):
             self.go_on(what, devices=3)
 
 

@@ -1,138 +1,15 @@
-// Persistent reductions that MPIX_Matchall has matched: each operation and type of those that streams execute without
-// the host, and of the others, in a stream and in graphs, together with messages, in place, and in every memory.
+// Persistent reductions that MPIX_Matchall has matched: each operation and type of those that streams carry out alone,
+// and of those that they do not, in a stream and in graphs, beside messages, in place, and in every memory.
 //
 //   mpi_streams_allreduce [all]
-#include <cstdlib>
-#include <cstring>
-#include <random>
-
 #include "../memory_in_use.hpp"
 #include "../variable.hpp"
-#include "lane.hpp"
+#include "reduction.hpp"
 
 namespace streams {
 namespace {
 
-using Bytes = std::vector<unsigned char>;
-
-// An element type, and values whose sums and products stay within its range. If `exact`, results do not depend on the
-// order of the operands.
-struct Type {
-  const char* name;
-  MPI_Datatype type;
-  std::size_t bytes;
-  void (*make)(std::mt19937& random, bool exact, unsigned char* element);
-};
-
-template <class T>
-void small_number(std::mt19937& random, bool /*exact*/, unsigned char* element) {
-  const T value = static_cast<T>(static_cast<int>(random() % 9) - (std::is_signed_v<T> ? 4 : 0));
-  std::memcpy(element, &value, sizeof value);
-}
-template <class T>
-void fraction(std::mt19937& random, bool exact, unsigned char* element) {
-  if (exact) return small_number<T>(random, exact, element);
-  const T value = static_cast<T>(random() % 4096) / static_cast<T>(3000) - static_cast<T>(0.5);
-  std::memcpy(element, &value, sizeof value);
-}
-// Values from 1 to 2, for types of 16 bits.
-template <std::uint16_t kOne, std::uint16_t kFraction>
-void short_real(std::mt19937& random, bool exact, unsigned char* element) {
-  const auto more = static_cast<unsigned>(random());
-  const auto value =
-      static_cast<std::uint16_t>(exact ? kOne + (kFraction + 1) * (more % 2) : kOne | (more & kFraction));
-  std::memcpy(element, &value, sizeof value);
-}
-void value_and_index(std::mt19937& random, bool /*exact*/, unsigned char* element) {
-  const int values[2] = {static_cast<int>(random() % 5), static_cast<int>(random() % 1000)};
-  std::memcpy(element, values, sizeof values);
-}
-
-const Type kTypes[] = {{"uint32", MPI_UINT32_T, 4, small_number<std::uint32_t>},
-                       {"int32", MPI_INT32_T, 4, small_number<std::int32_t>},
-                       {"uint64", MPI_UINT64_T, 8, small_number<std::uint64_t>},
-                       {"int64", MPI_INT64_T, 8, small_number<std::int64_t>},
-                       {"float16", MPIX_C_FLOAT16, 2, short_real<0x3c00, 0x3ff>},
-                       {"bfloat16", MPIX_BFLOAT16, 2, short_real<0x3f80, 0x7f>},
-                       {"float", MPI_FLOAT, 4, fraction<float>},
-                       {"double", MPI_DOUBLE, 8, fraction<double>}};
-constexpr int kIntegers = 4;  // the first of them
-
-struct Op {
-  const char* name;
-  MPI_Op op;
-};
-const Op kOps[] = {{"sum", MPI_SUM},   {"prod", MPI_PROD}, {"min", MPI_MIN},  {"max", MPI_MAX},
-                   {"band", MPI_BAND}, {"bor", MPI_BOR},   {"bxor", MPI_BXOR}};
-constexpr int kOfReals = 4;  // the first of them
-
-struct What {
-  Type type;
-  Op op;
-  std::size_t count = 1;
-  MemoryKind kind = MemoryKind::kDevice;
-  bool in_place = false;
-  std::size_t offset = 0;  // number of elements before the buffers
-  bool by_streams = true;  // executed by streams, if the devices support that
-};
-
-class Reduction {
- public:
-  Reduction(const Lane& lane, const What& what, bool exact)
-      : lane_(lane),
-        what_(what),
-        exact_(exact),
-        from_(bytes() + before(), what.kind),
-        to_(bytes() + before(), what.kind) {
-    const void* from = what.in_place ? MPI_IN_PLACE : static_cast<unsigned char*>(from_.get()) + before();
-    CHECK_OK(MPI_Allreduce_init(from, static_cast<unsigned char*>(to_.get()) + before(), static_cast<int>(what.count),
-                                what.type.type, what.op.op, lane.comm(), MPI_INFO_NULL, &request));
-  }
-  ~Reduction() { CHECK_OK(MPI_Request_free(&request)); }
-  Reduction(const Reduction&) = delete;
-  Reduction& operator=(const Reduction&) = delete;
-
-  void put(unsigned seed) {
-    (what_.in_place ? to_ : from_).put(values(lane_.rank, seed));
-    if (!what_.in_place) to_.put(Bytes(bytes() + before(), 0xa5));
-  }
-  // Combines the operands from the first rank's to the last one's, so that all ranks get the same bits.
-  void check(unsigned seed, const char* where) {
-    Bytes wanted = values(0, seed);
-    for (int rank = 1; rank < lane_.size; ++rank) {
-      Bytes next = values(rank, seed);
-      CHECK_OK(MPI_Reduce_local(wanted.data() + before(), next.data() + before(), static_cast<int>(what_.count),
-                                what_.type.type, what_.op.op));
-      wanted = next;
-    }
-    const Bytes found = to_.take<unsigned char>();
-    if (std::memcmp(found.data() + before(), wanted.data() + before(), bytes()) == 0) return;
-    check::fail(__FILE__, __LINE__,
-                std::string(what_.op.name) + " of " + std::to_string(what_.count) + " " + what_.type.name + ", " +
-                    where + ", seed " + std::to_string(seed) + ": wrong");
-  }
-  [[nodiscard]] bool by_streams() const { return what_.by_streams; }
-
-  MPI_Request request = MPI_REQUEST_NULL;
-
- private:
-  [[nodiscard]] std::size_t bytes() const { return what_.count * what_.type.bytes; }
-  [[nodiscard]] std::size_t before() const { return what_.offset * what_.type.bytes; }
-  [[nodiscard]] Bytes values(int rank, unsigned seed) const {
-    Bytes made(before() + bytes(), 0);
-    std::mt19937 random(seed * 1000 + static_cast<unsigned>(rank));
-    for (std::size_t i = 0; i < what_.count; ++i)
-      what_.type.make(random, exact_, made.data() + before() + i * what_.type.bytes);
-    return made;
-  }
-
-  const Lane& lane_;
-  What what_;
-  bool exact_;
-  Buffer from_, to_;
-};
-
-// True if the devices of this run execute reductions without the host.
+// Looks whether the devices of this run carry out reductions alone.
 bool devices_can(const Lane& lane) {
   Reduction one(lane, {kTypes[0], kOps[0], 4}, true);
   CHECK_OK(MPIX_Matchall(1, &one.request));
@@ -175,7 +52,7 @@ void every_way(const Lane& lane, const std::vector<What>& whats) {
     CHECK_OK(MPIX_Startall_enqueue(count, requests.data(), lane.comm()));
     CHECK_OK(MPIX_Waitall_enqueue(count, requests.data(), MPI_STATUSES_IGNORE));
   };
-  std::vector<MPI_Status> statuses(requests.size());  // written until the stream has reached that point
+  std::vector<MPI_Status> statuses(requests.size());  // written until the stream has come so far
   round("one by one", [&] {
     for (std::size_t n = 0; n < requests.size(); ++n) {
       CHECK_OK(MPIX_Startall_enqueue(1, &requests[n], lane.comm()));
@@ -207,11 +84,12 @@ void others(const Kernels& kernels) {
   const Lane lane(kernels);
   const Type word = kTypes[0], real = kTypes[7];
   std::vector<What> all = {
-      {word, kOps[0], 2048, MemoryKind::kDevice, true},             // in place
-      {real, kOps[0], 1, MemoryKind::kDevice, true},                //
-      {word, kOps[0], 700, MemoryKind::kDevice, false, 1},          // not aligned to 16 bytes
-      {real, kOps[2], 33, MemoryKind::kDevice, true, 3},            //
-      {word, kOps[0], 2049, MemoryKind::kDevice, false, 0, false},  // too long
+      {word, kOps[0], 2048, MemoryKind::kDevice, true},      // in place
+      {real, kOps[0], 1, MemoryKind::kDevice, true},         //
+      {word, kOps[0], 700, MemoryKind::kDevice, false, 1},   // not aligned to 16 bytes
+      {real, kOps[2], 33, MemoryKind::kDevice, true, 3},     //
+      {word, kOps[0], 2049, MemoryKind::kDevice, true},      // several blocks
+      {real, kOps[1], 1023, MemoryKind::kDevice, false, 1},  //
       {word, kOps[0], 9, MemoryKind::kHostPinned, false, 0, false},
       {word, kOps[0], 9, MemoryKind::kManaged, false, 0, false},
       {{"uint8", MPI_UINT8_T, 1, small_number<std::uint8_t>}, kOps[0], 5, MemoryKind::kDevice, false, 0, false},
@@ -235,7 +113,7 @@ void others(const Kernels& kernels) {
   CHECK_OK(MPI_Op_free(&user));
 }
 
-// A sum of one more each time, between kernels, and a message at the same time: `starts` of both a launch.
+// A sum of one more each time, between kernels, with a message beside it: `starts` of both a launch.
 class Chain {
  public:
   Chain(const Lane& lane, std::size_t count)
@@ -262,7 +140,7 @@ class Chain {
   Chain& operator=(const Chain&) = delete;
 
   void step(unsigned spins) {
-    lane_.fill(to_, 12345, lane_.rank == 0 ? spins : 0);  // the ranks arrive at different times
+    lane_.fill(to_, 12345, lane_.rank == 0 ? spins : 0);  // the ranks come at different times
     CHECK_OK(MPIX_Startall_enqueue(3, requests_, lane_.comm()));
     CHECK_OK(MPIX_Waitall_enqueue(3, requests_, MPI_STATUSES_IGNORE));
     lane_.step(total_, to_, from_);
@@ -289,7 +167,7 @@ class Chain {
   MPI_Request requests_[3] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL};
 };
 
-// Runs chains in graphs, in the stream, and in both by turns; on two communicators at once.
+// In graphs, in the stream, and by turns; two communicators at once.
 void chain(const Kernels& kernels) {
   constexpr int kLaunches = 100, kStarts = 3;
   const Lane lane(kernels), other(kernels);
@@ -320,7 +198,7 @@ void chain(const Kernels& kernels) {
   beside.expect_after(kLaunches);
 }
 
-// Checks that the host can neither start such a request nor wait for it.
+// The host can neither start it nor wait for it.
 void refused(const Kernels& kernels) {
   const Lane lane(kernels);
   if (!devices_can(lane)) return;
@@ -338,7 +216,7 @@ void refused(const Kernels& kernels) {
   one.check(7, "after refused calls");
 }
 
-// Checks that streams continue when the communicator that they wait on is revoked.
+// A communicator that is revoked lets the streams of its members go on.
 void revoked(const Kernels& kernels) {
   const Lane lane(kernels);
   if (!devices_can(lane)) return;

@@ -19,9 +19,11 @@ void run(const check::Environment& mpi, const std::string& what) {
   const Kernels kernels;
   Lane lane(kernels), spare(kernels);
   const int victim = mpi.size - 1;
-  constexpr std::size_t kLong = 10000;  // words: a matched message of several blocks
-  Buffer from(4 * kLong, MemoryKind::kDevice), to(64, MemoryKind::kDevice), long_to(4 * kLong, MemoryKind::kDevice);
-  from.put(counting(kLong, 1));
+  constexpr std::size_t kLong = 10000;     // words: a matched message of several blocks
+  constexpr std::size_t kLongest = 40000;  // of a reduction in the buffers of the ranks
+  Buffer from(4 * kLongest, MemoryKind::kDevice), to(64, MemoryKind::kDevice),
+      long_to(4 * kLongest, MemoryKind::kDevice);
+  from.put(counting(kLongest, 1));
   gpu::synchronize();
   MPI_Request matched = MPI_REQUEST_NULL;
   const bool is_long = what == "matched_long";
@@ -35,8 +37,10 @@ void run(const check::Environment& mpi, const std::string& what) {
       CHECK_OK(MPIX_Matchall(1, &matched));
     }
   }
-  if (what == "reduction") {
-    CHECK_OK(MPI_Allreduce_init(from.get(), to.get(), 16, MPI_UINT32_T, MPI_SUM, lane.comm(), MPI_INFO_NULL, &matched));
+  if (what == "reduction" || what == "reduction_long") {
+    const bool longest = what == "reduction_long";
+    CHECK_OK(MPI_Allreduce_init(from.get(), longest ? long_to.get() : to.get(), longest ? kLongest : 16, MPI_UINT32_T,
+                                MPI_SUM, lane.comm(), MPI_INFO_NULL, &matched));
     CHECK_OK(MPIX_Matchall(1, &matched));
   }
   const auto depend = [&] {

@@ -236,7 +236,9 @@ void run(const check::Environment& mpi, bool brief, bool only_matched) {
     if (paired) matched_hop(table, kernels, partner, bytes, from, to);
   }
   for (const int bytes : {8, 32768}) matched_ring(table, kernels, bytes, from, to);
-  for (const int bytes : {8, 1024, 8192}) matched_allreduce(table, kernels, bytes, from, to);
+  for (const int bytes : {8, 1024, 8192, 65536, 1 << 20, 16 << 20, 64 << 20}) {
+    if (static_cast<std::size_t>(bytes) <= most) matched_allreduce(table, kernels, bytes, from, to);
+  }
   if (only_matched) return;
   {
     const Lane lane(kernels);

@@ -357,7 +357,9 @@ struct Matched {
 // Messages that were matched beforehand: in a stream, in graphs, and in both by turns, with other messages in between.
 // The sends are started before the receives, and each is waited for separately.
 void matched(const Kernels& kernels) {
-  constexpr int kRounds = 40, kLaunchesAhead = 8;
+  constexpr int kRounds = 40;
+  const char* const more_ahead = std::getenv("HR_LAUNCHES_AHEAD");  // to look for hangs
+  const int launches_ahead = more_ahead == nullptr ? 8 : std::atoi(more_ahead);
   const Lane lane(kernels);
   std::vector<std::unique_ptr<Matched>> all;
   std::vector<MPI_Request> requests;
@@ -390,7 +392,7 @@ void matched(const Kernels& kernels) {
       graph.launch();
     }
     // Some operations need the host, and a launch that waits inside the driver may hold it up.
-    if (round % kLaunchesAhead == kLaunchesAhead - 1) lane.wait();
+    if (round % launches_ahead == launches_ahead - 1) lane.wait();
   }
   lane.wait();
   for (const auto& each : all) each->expect_total(kRounds);

@@ -1,0 +1,43 @@
+// MatchedLong: a persistent allreduce of a long vector among devices of one host that MPIX_Matchall has matched.
+// Internal to enqueue/.
+//
+// The ranks open each other's buffers, so nothing is copied in between. The kernel of the start tells all ranks that
+// this rank's buffers are ready; the kernel of the wait combines this rank's share of the elements in all buffers, and
+// waits until the other shares are in this rank's buffer, too (kernels/matched_long.cu). Only for streams in which
+// kernels may wait.
+//
+// Owner, threads: see matched.hpp. The other ranks' buffers stay open until nothing can refer to them any more: see
+// close_buffers().
+#pragma once
+
+#include "coll/call.hpp"
+#include "enqueue/matched.hpp"
+#include "matched_long_arguments.hpp"
+
+namespace hr::enqueue {
+
+class MatchedLong final : public Matched {
+ public:
+  explicit MatchedLong(const Match& match) : Matched(match) { kind_ = Kind::kLong; }
+  ~MatchedLong() override;
+  void add_words(std::vector<mem::device::DeviceAddress>* /*words*/) const override {}
+  void close_buffers() noexcept override { buffers_.close(); }
+  // Kernels of the start and of the wait.
+  Launch start() { return {ready_kernel_, 1, kernels::kMatchedReadyThreads, &ready_}; }
+  Launch end() { return {long_kernel_, static_cast<unsigned>(long_.blocks), kernels::kMatchedLongThreads, &long_}; }
+
+  kernels::MatchedReady ready_{};
+  kernels::MatchedLong long_{};
+  mem::device::FunctionHandle ready_kernel_ = nullptr;
+  mem::device::FunctionHandle long_kernel_ = nullptr;
+  OpenBuffers buffers_;
+
+ private:
+  [[nodiscard]] std::vector<Release> releases() const override;
+};
+
+// Returns a match for a reduction that all of its processes, on this host, may carry out so. The answer is the same on
+// all processes.
+std::unique_ptr<Match> match_long_allreduce(p2p::Request& request, const coll::Call& call);
+
+}  // namespace hr::enqueue

@@ -1,0 +1,27 @@
+"""A program launches a graph so often that the driver has no room for the next launch, and waits inside it with the lock
+that the library's thread needs (streams/ahead.cpp, FAKE_CUDA_QUEUE of tests/fake_cuda)."""
+
+import os
+import subprocess
+import unittest
+
+
+def launch(what: str, limit: int, **environment: str) -> int:
+    return subprocess.run([os.environ["HR_MPIEXEC"], "--timeout", str(limit), "-n", "2", os.environ["HR_AHEAD"], what],
+                          capture_output=True, timeout=100, env=os.environ | {"FAKE_CUDA_QUEUE": "12"} | environment).returncode
+
+
+class FullQueue(unittest.TestCase):
+    def test_matched_operations_need_no_thread(self):
+        for waits in ("kernel", "stream"):
+            with self.subTest(waits=waits):
+                self.assertEqual(launch("matched", 60, HEADRACE_STREAM_WAITS=waits), 0)
+
+    def test_other_operations_need_room(self):
+        """The limit that docs/streams.md states. If this passes one day, change the page."""
+        self.assertEqual(launch("mixed", 60, FAKE_CUDA_QUEUE="100000"), 0)
+        self.assertNotEqual(launch("mixed", 4), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
