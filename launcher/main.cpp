@@ -18,10 +18,10 @@
 
 int main(int argc, char** argv) {
   hr::launcher::expect_children();
-  // If this process was started without standard descriptors, none of its pipes may get their numbers.
-  for (int opened = 0; opened >= 0 && opened <= STDERR_FILENO;) {
-    opened = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (opened > STDERR_FILENO) ::close(opened);
+  // If this process was started without standard descriptors, none of its pipes may get their numbers. Output to a
+  // missing one must fail, so that its loss is reported.
+  for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(standard, F_GETFD) < 0) static_cast<void>(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   }
   if (argc == 2 && std::string_view(argv[1]) == "--agent") return hr::launcher::run_agent();
   if (argc == 3 && std::string_view(argv[1]) == "--serve") return hr::launcher::serve(argv[2]);

@@ -55,7 +55,7 @@ void Sink::drain() {
       written_ += static_cast<std::size_t>(count);
     } else if (errno == EAGAIN) {
       return wait_for_room();
-    } else if (errno == EPIPE || errno == EIO || errno == EBADF) {
+    } else if (errno == EPIPE || errno == EIO) {
       broken_ = true;  // the reader has ended: the ranks detect that when their pipes close
     } else if (errno != EINTR) {
       lose(errno);

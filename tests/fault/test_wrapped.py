@@ -219,6 +219,19 @@ class Output(LaunchTest):
             result = subprocess.run([MPIEXEC, "-n", "1", "sh", "-c", "echo text >&2"], stderr=full, timeout=30, check=False)
         self.assertEqual(result.returncode, 1)
 
+    def test_that_is_closed(self):
+        for closed, stream in ((">&-", "output"), ("2>&-", "error")):
+            with self.subTest(stream):
+                script = f"{MPIEXEC} -n 2 sh -c 'echo text; echo text >&2' {closed}"
+                result = subprocess.run(["sh", "-c", script], capture_output=True, text=True, timeout=30, check=False)
+                self.assertEqual(result.returncode, 1)
+                if stream == "output":
+                    self.assertIn("cannot write standard output: Bad file descriptor", result.stderr)
+                else:
+                    self.assertEqual(result.stdout, "text\ntext\n")
+                quiet = subprocess.run(["sh", "-c", f"{MPIEXEC} -n 2 true {closed}"], capture_output=True, timeout=30, check=False)
+                self.assertEqual(quiet.returncode, 0)
+
     def test_the_program_s_code_comes_before(self):
         with open("/dev/full", "wb") as full:
             result = subprocess.run([MPIEXEC, "-n", "1", "sh", "-c", "echo text; exit 5"], stdout=full,

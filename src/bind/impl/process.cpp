@@ -12,6 +12,7 @@
 #include "boot/spawning.hpp"
 #include "comm/spawn.hpp"
 #include "mpi.h"
+#include "p2p/progress.hpp"
 
 namespace hr::bind::impl {
 
@@ -144,6 +145,7 @@ Status unpublish_name(const char* service_name, comm::Info* /*info*/, const char
 }
 
 Status lookup_name(const char* service_name, comm::Info* /*info*/, char* port_name) {
+  p2p::poll();  // the program may ask until another process has published the name
   std::string port;
   HR_TRY(boot::look_up(service_name, &port));
   copy_port(port, port_name);

@@ -339,7 +339,8 @@ Status startall(int count, MPI_Request* array_of_requests) {
     if (object == nullptr) return fail(Errc::kRequest, "request %d is MPI_REQUEST_NULL, which cannot be started", i);
     if (!object->persistent()) return fail(Errc::kRequest, "request %d is not persistent and cannot be started", i);
     if (object->active())
-      return fail(Errc::kRequest, "request %d is already active; wait for it before starting it again", i);
+      return raised_for(*object,
+                        fail(Errc::kRequest, "request %d is already active; wait for it before starting it again", i));
     HR_TRY(raised_for(*object, object->state_->start(*object)));
   }
   return kOk;

@@ -43,6 +43,7 @@ class AtOnce {
   MPI_Comm copy_ = MPI_COMM_NULL;
   MPI_File file_ = MPI_FILE_NULL;
   MPI_Offset size_ = 0;
+  char port_[MPI_MAX_PORT_NAME] = "";
   const MPI_Comm world_ = MPI_COMM_WORLD;
   const std::vector<std::function<void()>> calls_ = {
       [this] { CHECK_OK(MPI_Send(&out_, 1, MPI_INT, kNobody, 0, world_)); },
@@ -79,6 +80,7 @@ class AtOnce {
       },
       [this] { CHECK_OK(MPI_File_write_at(file_, 0, &out_, 1, MPI_INT, MPI_STATUS_IGNORE)); },
       [this] { CHECK_OK(MPI_File_get_size(file_, &size_)); },
+      [this] { CHECK_CLASS(MPI_Lookup_name("nobody has published this", MPI_INFO_NULL, port_), MPI_ERR_NAME); },
   };
 };
 
