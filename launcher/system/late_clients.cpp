@@ -71,7 +71,8 @@ LateClients::~LateClients() {
 
 std::string LateClients::variable_for(int socket) const {
   if (name_.empty()) return {};
-  const boot::LateLine line{boot::inode_of(socket), static_cast<int>(::getpid()), name_, job_secret()};
+  const boot::LateLine line{boot::inode_of(socket), static_cast<int>(::getpid()), boot::space_of_processes(), name_,
+                            job_secret()};
   return std::string(boot::LateLine::kVariable) + "=" + line.text();
 }
 

@@ -76,11 +76,13 @@ constexpr const char* kWhy =
 }  // namespace
 
 std::string LateLine::text() const {
-  return std::to_string(inode) + ":" + std::to_string(launcher) + ":" + name + ":" + secret;
+  return std::to_string(inode) + ":" + std::to_string(launcher) + ":" + std::to_string(space) + ":" + name + ":" +
+         secret;
 }
 
 bool LateLine::read(std::string_view text, LateLine* line) {
-  const bool numbers = read_number(next_part(&text), &line->inode) && read_number(next_part(&text), &line->launcher);
+  const bool numbers = read_number(next_part(&text), &line->inode) && read_number(next_part(&text), &line->launcher) &&
+                       read_number(next_part(&text), &line->space);
   line->name = next_part(&text);
   line->secret = text;
   return numbers && !line->name.empty() && !line->secret.empty();
@@ -91,11 +93,16 @@ std::uint64_t inode_of(int socket) noexcept {
   return ::fstat(socket, &state) == 0 && S_ISSOCK(state.st_mode) ? state.st_ino : 0;
 }
 
+std::uint64_t space_of_processes() noexcept {
+  struct stat state{};
+  return ::stat("/proc/self/ns/pid", &state) == 0 ? state.st_ino : 0;
+}
+
 Late join_late(const LateLine& line, int rank, int* socket) {
   Socket own;
   if (own.get() < 0 || !connect_to(own.get(), line.name)) {
-    // The variable may have outlived its job.
-    if (::kill(line.launcher, 0) != 0 && errno == ESRCH) return Late::kNone;
+    // The variable may have outlived its job. In a container with process ids of its own, the launcher's says nothing.
+    if (space_of_processes() == line.space && ::kill(line.launcher, 0) != 0 && errno == ESRCH) return Late::kNone;
     static_cast<void>(fail(Errc::kOther,
                            "boot: this program is part of rank %d and cannot reach mpiexec: %s, and this process is in "
                            "another network namespace or may open no sockets",

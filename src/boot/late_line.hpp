@@ -19,6 +19,7 @@ struct LateLine {
 
   std::uint64_t inode = 0;  // inode of the socket whose descriptor is PMI_FD
   int launcher = 0;         // process id of the launcher
+  std::uint64_t space = 0;  // number of the namespace that this process id belongs to
   std::string name;         // abstract address that the launcher listens at
   std::string secret;
 
@@ -29,6 +30,9 @@ struct LateLine {
 
 // Returns the number that distinguishes a socket from all others of this machine; 0: not a socket.
 [[nodiscard]] std::uint64_t inode_of(int socket) noexcept;
+
+// Returns the number of this process's namespace of process ids; 0: unknown.
+[[nodiscard]] std::uint64_t space_of_processes() noexcept;
 
 enum class Late {
   kNone,    // no connection: the launcher has ended, or a rank that is itself an MPI program started this process

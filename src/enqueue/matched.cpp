@@ -23,7 +23,7 @@ using mem::device::StreamOperation;
 // The requests of one call by kind: the driver gets the work of several pairs at once.
 class Kinds {
  public:
-  // Memory of one call, kept for the next calls of the thread; base/status.cpp says why only the pointer is thread-local.
+  // Memory of one call, kept for the next calls of the thread. base/status.cpp says why the pointer alone is its own.
   static Kinds& of_call() {
     static thread_local const auto kinds = std::make_unique<Kinds>();
     kinds->clear();

@@ -139,17 +139,21 @@ sys.exit(subprocess.call(sys.argv[1:], pass_fds=[line]))
         # Like a container with its own network: the name resolves to nothing, but the launcher exists.
         script = """
 import os, subprocess, sys
-inode, launcher, name, secret = os.environ["PMI_HEADRACE"].split(":")
-os.environ["PMI_HEADRACE"] = ":".join((inode, launcher, "nowhere" + name, secret))
+inode, launcher, space, name, secret = os.environ["PMI_HEADRACE"].split(":")
+os.environ["PMI_HEADRACE"] = ":".join((inode, launcher, space, "nowhere" + name, secret))
 sys.exit(subprocess.call(sys.argv[1:]))
 """
         result = run("-n", "2", "--timeout", "30", sys.executable, "-c", script, *HELLO)
         self.assert_ended(result, 99, "cannot reach mpiexec", "close_fds=False")
+        # And with process ids of its own, where the launcher's does not exist.
+        own = script.replace("(inode, launcher, space,", '(inode, "2147483647", "1",')
+        result = run("-n", "2", "--timeout", "30", sys.executable, "-c", own, *HELLO)
+        self.assert_ended(result, 99, "cannot reach mpiexec")
 
     def test_strangers(self):
         script = """
 import os, socket, sys
-inode, launcher, name, secret = os.environ["PMI_HEADRACE"].split(":")
+inode, launcher, space, name, secret = os.environ["PMI_HEADRACE"].split(":")
 wrong = secret[:-1] + ("1" if secret[-1] == "0" else "0")
 for words in (b"cmd=join rank=0 secret=" + wrong.encode() + b"\\n", b"cmd=join rank=0\\n", b"x" * 100000, b"\\n"):
     with socket.socket(socket.AF_UNIX) as line:
