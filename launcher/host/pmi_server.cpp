@@ -1,5 +1,6 @@
 #include "host/pmi_server.hpp"
 
+#include <cstdint>
 #include <utility>
 
 #include "boot/key_values.hpp"
@@ -8,7 +9,8 @@
 namespace hr::launcher {
 namespace {
 
-constexpr std::size_t kLongestMapping = std::size_t{64} << 10;
+constexpr std::size_t kLongestAnswer = std::size_t{64} << 10;
+constexpr int kMostNumbered = 1024;
 constexpr std::size_t kMostPut = std::size_t{16} << 20;  // by one rank
 constexpr std::string_view kMappingKey = "PMI_process_mapping";
 constexpr char kEndOfRun = '|';  // ends the number in front of keys of a rank's second and later programs
@@ -34,7 +36,7 @@ PmiServer::PmiServer(std::string space, std::vector<int> appnums, const RankMap&
   for (const int rank : ranks) ranks_[rank] = {};
   // A line that a socket does not accept at once cannot be sent; without the mapping, the ranks determine their hosts
   // themselves.
-  if (std::string mapping = map.mapping(); mapping.size() <= kLongestMapping) {
+  if (std::string mapping = map.mapping(); mapping.size() <= kLongestAnswer) {
     values_[std::string(kMappingKey)] = {std::move(mapping), -1};
   }
 }
@@ -113,6 +115,8 @@ void PmiServer::handle_line(int rank, std::string_view line) {
     const std::string_view view = message.field("seen");
     if (view.empty()) return get(rank, key_in(own, message.field("key")), message.field("wait") == "1");
     look(rank, view);
+  } else if (command == "get_numbered") {
+    get_numbered(rank, key_in(own, message.field("key")), message.number("first", -1), message.number("count", -1));
   } else if (command == "barrier_in") {
     enter_barrier(rank);
   } else if (command == "finalize") {
@@ -157,7 +161,7 @@ void PmiServer::put(int rank, std::string_view key, std::string_view value) {
     return callbacks_.send(rank, "cmd=put_result rc=-1 msg=too_much_was_put");
   }
   bytes += key.size() + value.size();
-  const bool fresh = !key.empty() && values_.emplace(key, Value{std::string(value), rank}).second;
+  const bool fresh = !key.empty() && add(key, {std::string(value), rank});
   callbacks_.send(rank, fresh ? "cmd=put_result rc=0 msg=success" : "cmd=put_result rc=-1 msg=duplicate_key");
   if (!fresh) return;
   unfenced_.emplace_back(key, value);
@@ -166,6 +170,12 @@ void PmiServer::put(int rank, std::string_view key, std::string_view value) {
   if (wanted == wanted_.end()) return;
   wanted_.erase(wanted);
   callbacks_.answer(put_with(key));
+}
+
+// Adds a value; false: there is one.
+bool PmiServer::add(std::string_view key, Value value) {
+  last_numbered_.clear();
+  return values_.emplace(key, std::move(value)).second;
 }
 
 void PmiServer::answer_waiting(std::string_view key) {
@@ -196,7 +206,7 @@ void PmiServer::want(const std::string& key) {
 
 void PmiServer::publish(const std::vector<KeyValue>& values) {
   for (const auto& [key, value] : values) {
-    values_.emplace(key, Value{value, -1});
+    add(key, {value, -1});
   }
   for (const auto& [key, value] : values) answer_waiting(key);
 }
@@ -212,6 +222,29 @@ void PmiServer::get(int rank, std::string_view key, bool wait) {
   }
   callbacks_.send(rank, found == values_.end() ? "cmd=get_result rc=-1 msg=key_not_found value=unknown"
                                                : "cmd=get_result rc=0 msg=success value=" + found->second.text);
+}
+
+// Handles Headrace's own request (boot/pmi1.cpp) for the values of keys that differ in a number. All ranks of a host
+// request the same ones, so the last answer is kept.
+void PmiServer::get_numbered(int rank, std::string_view key, int first, int count) {
+  const auto star = key.find('*');
+  if (star == std::string_view::npos || first < 0 || count < 1 || count > kMostNumbered) {
+    return callbacks_.send(rank, "cmd=get_numbered_result rc=-1 msg=bad_request");
+  }
+  std::string request = std::to_string(first) + " " + std::to_string(count) + " " + std::string(key);
+  if (request != last_numbered_) {
+    last_answer_ = "cmd=get_numbered_result rc=0 values=";
+    for (int each = 0; each < count; ++each) {
+      if (each != 0) last_answer_ += boot::kBetweenValues;
+      const auto number = std::to_string(std::int64_t{first} + each);
+      const auto found = values_.find(std::string(key).replace(star, 1, number));
+      if (found == values_.end() || found->second.text.find(boot::kBetweenValues) != std::string::npos) continue;
+      if (last_answer_.size() + found->second.text.size() + static_cast<std::size_t>(count) > kLongestAnswer) continue;
+      last_answer_ += found->second.text;
+    }
+    last_numbered_ = std::move(request);
+  }
+  callbacks_.send(rank, last_answer_);
 }
 
 // Handles Headrace's own request for the hosts (boot/pmi1.cpp): all ranks are answered when all of the job have

@@ -105,8 +105,10 @@ class PmiServer {
   bool handle_name(int rank, const boot::WireMessage& message);
   void put(int rank, std::string_view key, std::string_view value);
   void get(int rank, std::string_view key, bool wait);
+  void get_numbered(int rank, std::string_view key, int first, int count);
   void look(int rank, std::string_view view);
   void answer_waiting(std::string_view key);
+  bool add(std::string_view key, Value value);
 
   std::string space_;
   std::vector<int> appnums_;
@@ -118,6 +120,8 @@ class PmiServer {
   std::map<int, RankState> ranks_;
   std::size_t left_;  // ranks here that have not died
   std::map<std::string, Value, std::less<>> values_;
+  std::string last_numbered_;  // the last request for numbered values, and its answer, until a value is added
+  std::string last_answer_;
   std::vector<KeyValue> unfenced_;                                  // put here since the last fence
   std::map<std::string, std::vector<int>, std::less<>> asked_for_;  // the ranks that wait for each key
   std::set<std::string, std::less<>> wanted_;                       // keys that other hosts wait for

@@ -15,6 +15,7 @@
 #include "base/shared_file.hpp"
 #include "boot/host_view.hpp"
 #include "boot/job_exchange.hpp"
+#include "boot/numbered_values.hpp"
 #include "boot/provider.hpp"
 #include "boot/state.hpp"
 
@@ -134,6 +135,10 @@ const std::string& setting(std::string_view name) noexcept {
 Status put(std::string_view key, std::string_view value) { return state->provider->put(key, value); }
 
 Status get(int owner, std::string_view key, std::string* value) { return state->provider->get(owner, key, value); }
+
+Status get_numbered(std::string_view key, int first, int count, std::vector<std::string>* values) {
+  return state->provider->get_numbered(key, first, count, values);
+}
 
 Status fence() {
   HR_TRY(state->node_store.publish(*state->provider));

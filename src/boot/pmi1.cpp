@@ -29,6 +29,11 @@ constexpr std::string_view kOwnSpace = "headrace_";
 constexpr std::string_view kMapping = "PMI_process_mapping";
 constexpr std::string_view kEnterBarrier = "cmd=barrier_in\n";
 constexpr std::string_view kLeaveBarrier = "barrier_out";
+// The questions that follow the first line. Our own launcher gets them in one piece.
+constexpr std::string_view kGetMaxes = "cmd=get_maxes\n";
+constexpr std::string_view kGetSpace = "cmd=get_my_kvsname\n";
+constexpr std::string_view kGetProgram = "cmd=get_appnum\n";
+constexpr std::string_view kGetUniverse = "cmd=get_universe_size\n";
 constexpr int kHandshakeLimit = 30000;  // ms; a live launcher answers at once
 constexpr int kStackLimit = 20000;      // ms; normally it takes no longer than 10 s
 
@@ -156,13 +161,18 @@ class Pmi1 final : public Helper {
     identity->keeps_files = reply().number("keeps_files", 0) == 1;
     identity->failure_board = reply().number("failure_board", -1);
     identity->failure_board_job = file_safe(reply().field("first_space"));
-    HR_TRY(call("cmd=get_maxes\n", "maxes"));
+    const bool at_once = identity->keeps_files;
+    if (at_once) HR_TRY(send(std::string(kGetMaxes).append(kGetSpace).append(kGetProgram).append(kGetUniverse)));
+    const auto answered = [&](std::string_view question, std::string_view answer) {
+      return at_once ? receive_answer(question, answer) : call(question, answer);
+    };
+    HR_TRY(answered(kGetMaxes, "maxes"));
     longest_value_ = static_cast<std::size_t>(reply().number("vallen_max", 1024));
-    HR_TRY(call("cmd=get_my_kvsname\n", "my_kvsname"));
+    HR_TRY(answered(kGetSpace, "my_kvsname"));
     space_ = reply().field("kvsname");
-    HR_TRY(call("cmd=get_appnum\n", "appnum"));
+    HR_TRY(answered(kGetProgram, "appnum"));
     identity->appnum = std::max(reply().number("appnum", 0), 0);  // Slurm says -1
-    HR_TRY(call("cmd=get_universe_size\n", "universe_size"));
+    HR_TRY(answered(kGetUniverse, "universe_size"));
     identity->universe_size = reply().number("size", -1);
     identity->has_launcher = true;
     identity->job_id = file_safe(space_);
@@ -192,6 +202,25 @@ class Pmi1 final : public Helper {
 
   Status get(int /*owner*/, std::string_view key, std::string* value) override {
     return ask(std::string(key) + generation_, "", value);
+  }
+
+  // Our own launcher leaves out what would make its answer too long; an older one does not know the request.
+  Status get_numbered(std::string_view key, int first, int count, std::vector<std::string>* values) override {
+    values->assign(static_cast<std::size_t>(count), "");
+    if (!own_launcher_) return kOk;
+    std::string line = "cmd=get_numbered kvsname=" + space_ + " key=";
+    line.append(key).append(generation_).append(" first=").append(std::to_string(first));
+    line.append(" count=").append(std::to_string(count)).append("\n");
+    HR_TRY(send(line));
+    HR_TRY(receive_line());
+    if (reply().number("rc", -1) != 0) return kOk;
+    std::string_view rest = reply().field("values");
+    for (std::string& each : *values) {
+      const auto end = std::min(rest.find(kBetweenValues), rest.size());
+      each = rest.substr(0, end);
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    return kOk;
   }
 
   // Our own launcher delays the answer until a process has put the key.

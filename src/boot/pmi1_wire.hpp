@@ -9,6 +9,9 @@
 
 namespace hr::boot {
 
+// Stands between the values of one answer; no key and no value contains it.
+inline constexpr char kBetweenValues = ';';
+
 class WireMessage {
  public:
   // `line`: without its newline.

@@ -33,6 +33,11 @@ class Provider {
   virtual Status put(std::string_view key, std::string_view value) = 0;
   // `owner`: the rank that put the value.
   virtual Status get(int owner, std::string_view key, std::string* value) = 0;
+  // See numbered_values.hpp. By default nothing is known.
+  virtual Status get_numbered(std::string_view /*key*/, int /*first*/, int count, std::vector<std::string>* values) {
+    values->assign(static_cast<std::size_t>(count), "");
+    return kOk;
+  }
   virtual Status fence() = 0;
   // Does the same in two steps; by default the first one blocks.
   virtual Status begin_fence() { return fence(); }

@@ -4,17 +4,20 @@
 #include <charconv>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #include "boot/boot.hpp"
+#include "boot/numbered_values.hpp"
 
 namespace hr::transport::network {
 namespace {
 
 constexpr std::size_t kPiece = 900;  // number of characters that every launcher accepts as a value
+constexpr int kBlock = 128;          // number of processes whose addresses are requested at once
 constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-std::string key_of(int rank, std::size_t piece) {
-  return "headrace-network-" + std::to_string(rank) + "-" + std::to_string(piece);
+std::string key_of(const std::string& rank, std::size_t piece) {
+  return "headrace-network-" + rank + "-" + std::to_string(piece);
 }
 
 }  // namespace
@@ -73,7 +76,7 @@ Status publish_address(std::string_view network, int rank, std::span<const std::
   std::string text = encode(bytes);
   text = std::string(network) + "." + std::to_string(text.size()) + "." + text;
   for (std::size_t from = 0, piece = 0; from < text.size(); from += kPiece, ++piece) {
-    HR_TRY(boot::put(key_of(rank, piece), std::string_view(text).substr(from, kPiece)));
+    HR_TRY(boot::put(key_of(std::to_string(rank), piece), std::string_view(text).substr(from, kPiece)));
   }
   return kOk;
 }
@@ -93,18 +96,40 @@ bool split(std::vector<std::byte>* bytes, std::string* host) {
 
 }  // namespace
 
-Status fetch_address(std::string_view network, int rank, std::vector<std::byte>* address, std::string* host) {
+Status Addresses::block_at(int first, std::vector<std::string>** block) {
+  const auto [found, fresh] = blocks_.try_emplace(first);
+  *block = &found->second;
+  if (!fresh) return kOk;
+  const int count = std::min(kBlock, ranks_ - first);
+  (*block)->resize(static_cast<std::size_t>(count));
+  return boot::get_numbered(key_of("*", 0), first, count, *block);
+}
+
+Status Addresses::prefetch() {
+  std::vector<std::string>* block = nullptr;
+  return ranks_ <= kBlock ? block_at(0, &block) : kOk;
+}
+
+Status Addresses::first_part(int rank, std::string* text) {
+  const int first = rank / kBlock * kBlock;
+  std::vector<std::string>* block = nullptr;
+  HR_TRY(block_at(first, &block));
+  *text = std::exchange((*block)[static_cast<std::size_t>(rank - first)], {});
+  return text->empty() ? boot::get(rank, key_of(std::to_string(rank), 0), text) : kOk;
+}
+
+Status Addresses::fetch(int rank, std::vector<std::byte>* address, std::string* host) {
   std::string text;
-  HR_TRY(boot::get(rank, key_of(rank, 0), &text));
+  HR_TRY(first_part(rank, &text));
   const std::size_t dot = std::min(text.find('.'), text.size());
   const std::string_view its = std::string_view(text).substr(0, dot);
-  if ((its == "ucx" || its == "ofi") && its != network) {
+  if ((its == "ucx" || its == "ofi") && its != network_) {
     return fail(Errc::kOther,
                 "this process uses the network transport %.*s, and rank %d uses %.*s: set HEADRACE_NETWORK to one that "
                 "both hosts have",
-                static_cast<int>(network.size()), network.data(), rank, static_cast<int>(its.size()), its.data());
+                static_cast<int>(network_.size()), network_.data(), rank, static_cast<int>(its.size()), its.data());
   }
-  const bool named = its == network && dot < text.size();
+  const bool named = its == network_ && dot < text.size();
   if (named) text.erase(0, dot + 1);
   std::size_t length = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
@@ -112,7 +137,7 @@ Status fetch_address(std::string_view network, int rank, std::vector<std::byte>*
   const bool good = named && error == std::errc() && digits < text.size() && *end == '.';
   std::string more;
   for (std::size_t piece = 1; good && text.size() < digits + 1 + length; ++piece) {
-    HR_TRY(boot::get(rank, key_of(rank, piece), &more));
+    HR_TRY(boot::get(rank, key_of(std::to_string(rank), piece), &more));
     if (more.empty()) break;
     text += more;
   }

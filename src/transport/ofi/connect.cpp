@@ -29,7 +29,7 @@ Status Ofi::set_peer_address(int proc, const std::string& address) {
 Status Ofi::address_of(Peer& peer) {
   std::vector<std::byte> address;
   if (static_cast<std::size_t>(peer.proc) < job_size_) {
-    HR_TRY(network::fetch_address("ofi", peer.proc, &address, &peer.host));
+    HR_TRY(places_.fetch(peer.proc, &address, &peer.host));
   } else {
     address = addresses_[static_cast<std::size_t>(peer.proc)];
   }

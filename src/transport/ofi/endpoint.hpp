@@ -21,6 +21,7 @@
 
 #include "base/knobs.hpp"
 #include "boot/boot.hpp"
+#include "transport/network/address.hpp"
 #include "transport/network/buffers.hpp"
 #include "transport/network/eager.hpp"
 #include "transport/network/failed_paths.hpp"
@@ -53,12 +54,14 @@ class Ofi final : public Transport {
         handlers_(handlers),
         library_(library),
         names_(job),
+        places_("ofi", job.size),
         fabric_(library),
         peers_(static_cast<std::size_t>(job.size)),
         job_size_(static_cast<std::size_t>(job.size)) {}
   ~Ofi() override;
 
   Status create();
+  Status open() override { return late_ ? kOk : places_.prefetch(); }
 
   [[nodiscard]] std::string_view name() const noexcept override { return "ofi"; }
   [[nodiscard]] bool reaches(int proc) const noexcept override {
@@ -181,6 +184,7 @@ class Ofi final : public Transport {
   const Handlers& handlers_;
   const Library& library_;
   network::Names names_;
+  network::Addresses places_;
   network::Inbox inbox_{names_, handlers_};
   Fabric fabric_;
   Requests requests_;

@@ -58,11 +58,13 @@ class Ucx final : public Transport {
         handlers_(handlers),
         library_(library),
         names_(job),
+        places_("ucx", job.size),
         peers_(static_cast<std::size_t>(job.size)),
         job_size_(static_cast<std::size_t>(job.size)) {}
   ~Ucx() override;
 
   Status create();
+  Status open() override { return late_ ? kOk : places_.prefetch(); }
 
   [[nodiscard]] std::string_view name() const noexcept override { return "ucx"; }
   [[nodiscard]] bool reaches(int proc) const noexcept override {
@@ -219,6 +221,7 @@ class Ucx final : public Transport {
   const Handlers& handlers_;
   const Library& library_;
   network::Names names_;
+  network::Addresses places_;
   network::Inbox inbox_{names_, handlers_};
   Worker worker_;
   Memory memory_{library_, worker_, [](void* peer, ucs_status_t status) { path_failed(peer, nullptr, status); }};
@@ -327,7 +330,7 @@ void Ucx::forget(Peer& peer) {
 
 Status Ucx::address_of(Peer& peer, std::vector<std::byte>* address) {
   if (static_cast<std::size_t>(peer.proc) < job_size_) {
-    HR_TRY(network::fetch_address("ucx", peer.proc, address, &peer.host));
+    HR_TRY(places_.fetch(peer.proc, address, &peer.host));
   } else {
     *address = addresses_[static_cast<std::size_t>(peer.proc)];
   }

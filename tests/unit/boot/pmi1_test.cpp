@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "boot/boot.hpp"
+#include "boot/numbered_values.hpp"
 
 namespace hr::boot {
 namespace {
@@ -103,6 +104,32 @@ TEST(Pmi1, AFenceInTwoStepsEndsWithItsAnswer) {
   std::string value;
   EXPECT_TRUE(get(0, "anything", &value).ok()) << take_detail();  // the answer has been taken
   EXPECT_TRUE(finalize().ok());
+}
+
+TEST(Pmi1, ValuesOfManyProcessesTakeOneRequest) {
+  auto answers = friendly();
+  answers["cmd=get_numbered kvsname=headrace_12_ab key=at-*-x first=4 count=4"] =
+      "cmd=get_numbered_result rc=0 values=four;;six;";
+  answers["init"] += " keeps_files=1";  // our launcher: the questions of the handshake come in one piece
+  const ScriptedLauncher launcher(answers);
+  ASSERT_TRUE(init().ok()) << take_detail();
+  EXPECT_EQ(identity().appnum, 2);
+  EXPECT_EQ(identity().universe_size, 8);
+  std::vector<std::string> values;
+  ASSERT_TRUE(get_numbered("at-*-x", 4, 4, &values).ok()) << take_detail();
+  EXPECT_EQ(values, (std::vector<std::string>{"four", "", "six", ""}));
+  ASSERT_TRUE(finalize().ok());
+}
+
+TEST(Pmi1, ALauncherWithoutNumberedValuesKnowsNone) {
+  auto answers = friendly();
+  answers["get_numbered"] = "cmd=get_numbered_result rc=-1 msg=not_supported";
+  const ScriptedLauncher launcher(answers);
+  ASSERT_TRUE(init().ok());
+  std::vector<std::string> values;
+  ASSERT_TRUE(get_numbered("at-*-x", 0, 2, &values).ok()) << take_detail();
+  EXPECT_EQ(values, (std::vector<std::string>{"", ""}));
+  ASSERT_TRUE(finalize().ok());
 }
 
 TEST(Pmi1, WhoSharesTheCoresIsWhoSharesTheNodeUnlessTheLauncherSaysSo) {

@@ -62,6 +62,27 @@ TEST_F(TwoHosts, FenceWaitsForTheRanksHereAndHandsOutWhatTheyPut) {
   EXPECT_TRUE(first_.fences[1].empty());
 }
 
+TEST_F(TwoHosts, NumberedValuesAreHandedOutAtOnce) {
+  first_.ask(0, "cmd=put kvsname=space key=at-0-x value=zero");
+  first_.ask(1, "cmd=put kvsname=space key=at-1-x value=one");
+  const std::string request = "cmd=get_numbered kvsname=space key=at-*-x first=0 count=4";
+  EXPECT_EQ(first_.ask(0, request), "cmd=get_numbered_result rc=0 values=zero;one;;");
+  first_.server->publish({{"at-2-x", "two"}, {"at-3-x", "th;ree"}, {"at-10-x", "ten"}});
+  EXPECT_EQ(first_.ask(1, request), "cmd=get_numbered_result rc=0 values=zero;one;two;");
+  EXPECT_EQ(first_.ask(1, "cmd=get_numbered kvsname=space key=at-*-x first=10 count=1"),
+            "cmd=get_numbered_result rc=0 values=ten");
+  for (const char* const bad :
+       {"key=at first=0 count=1", "key=at-* first=-1 count=1", "key=at-* first=0 count=0", "key=at-* first=0"}) {
+    EXPECT_EQ(first_.ask(0, std::string("cmd=get_numbered kvsname=space ") + bad),
+              "cmd=get_numbered_result rc=-1 msg=bad_request");
+  }
+  // Values for which an answer has no room are requested one by one.
+  const std::string is_long(60000, 'l');
+  first_.server->publish({{"at-4-x", is_long}, {"at-5-x", is_long}, {"at-6-x", "six"}});
+  EXPECT_EQ(first_.ask(0, "cmd=get_numbered kvsname=space key=at-*-x first=4 count=3"),
+            "cmd=get_numbered_result rc=0 values=" + is_long + ";;six");
+}
+
 TEST_F(TwoHosts, AQuestionGoesOutOnceAndIsAnsweredWithAllOfTheRank) {
   EXPECT_EQ(second_.ask(2, "cmd=get kvsname=space key=job wait=1"), "");
   EXPECT_EQ(second_.ask(3, "cmd=get kvsname=space key=job wait=1"), "");

@@ -502,11 +502,12 @@ TEST(UcxAddress, LongOnesTakeSeveralKeys) {
   ASSERT_TRUE(network::publish_address("ucx", 4, bytes, "node17").ok());
   std::vector<std::byte> back;
   std::string host;
-  ASSERT_TRUE(network::fetch_address("ucx", 4, &back, &host).ok()) << take_detail();
+  network::Addresses places("ucx", 6);
+  ASSERT_TRUE(places.fetch(4, &back, &host).ok()) << take_detail();
   EXPECT_EQ(back, bytes);
   EXPECT_EQ(host, "node17");
   ASSERT_TRUE(boot::put("headrace-network-5-0", "no address").ok());
-  EXPECT_FALSE(network::fetch_address("ucx", 5, &back, &host).ok());
+  EXPECT_FALSE(places.fetch(5, &back, &host).ok());
   EXPECT_NE(take_detail().find("rank 5"), std::string::npos);
 }
 

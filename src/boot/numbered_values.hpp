@@ -1,0 +1,18 @@
+// Values of many processes in one request to the launcher, for keys that differ in a number.
+//
+// Only our own launcher supports that. Threads: library lock.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.hpp"
+
+namespace hr::boot {
+
+// Gets the values of the keys that have the numbers first to first + count - 1 in the place of the '*' in `key`, after
+// the exchange. An empty value is not known by this way: get() says whether it was put. Errors: the launcher's.
+Status get_numbered(std::string_view key, int first, int count, std::vector<std::string>* values);
+
+}  // namespace hr::boot
