@@ -37,6 +37,7 @@
   X(alltoall_slots)                \
   X(alltoall_cells)                \
   X(alltoall_hosts)                \
+  X(alltoall_leader)               \
   X(alltoall_linear)               \
   X(reduce_device)                 \
   X(reduce_binomial)               \

@@ -8,6 +8,8 @@
 // For alltoallv and alltoallw the processes of a host first exchange the lengths of these blocks. Long blocks to other
 // hosts are sent directly by their sender, not carried; both ends know that from their arguments, while selection does
 // not know the lengths.
+#include <algorithm>
+
 #include "coll/compose/step.hpp"
 #include "coll/registry.hpp"
 
@@ -20,9 +22,10 @@ std::size_t index(int i) noexcept { return static_cast<std::size_t>(i); }
 constexpr std::size_t kLong = 4096;
 
 // Returns the index of the process of host `from` that carries the blocks for process `target` (an index) of host `to`.
+// Between hosts of equal size, `target` carries the blocks for that process, too, so that one connection serves both.
 int carrier(const Hosts& hosts, int from, int to, int target) {
   const auto carriers = static_cast<int>(hosts.ranks(from).size());
-  return from == to ? target : (target + to) % carriers;
+  return from == to ? target : ((from + to - target) % carriers + carriers) % carriers;
 }
 
 // Returns the ranks that each process of this host serves.
@@ -131,11 +134,15 @@ class Carried {
     }
     return kOk;
   }
-  // Sends one message to each process on other hosts that this process serves.
+  // Sends one message to each process on other hosts that this process serves, from the next host on, so that no
+  // process is the first for all.
   Status send(p2p::RequestList& requests) {
     messages_.emplace(taken_.bytes);
     std::byte* to = messages_->data();
-    for (std::size_t k = 0; k < serves().size(); ++k) {
+    const auto next = std::ranges::find_if(serves(), [this](int rank) { return hosts_.of(rank) > hosts_.own(); });
+    const auto begin_at = static_cast<std::size_t>(next - serves().begin());
+    for (std::size_t step = 0; step < serves().size(); ++step) {
+      const std::size_t k = (begin_at + step) % serves().size();
       const int rank = serves()[k];
       if (hosts_.of(rank) == hosts_.own()) continue;
       std::byte* const begin = to;
