@@ -28,7 +28,7 @@ class Greeting {
   static constexpr double kLongestPause = 0.25;
 
   double next_ = 0;
-  double pause_ = 0.05;  // answers come sooner, unless the other process is busy
+  double pause_ = 0.005;  // answers come sooner, unless the other process is busy
 };
 
 }  // namespace hr::transport::ofi

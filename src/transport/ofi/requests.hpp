@@ -10,6 +10,8 @@
 #include <rdma/fi_errno.h>
 #include <sys/types.h>
 
+#include <array>
+#include <cstddef>
 #include <deque>
 #include <utility>
 #include <vector>
@@ -84,18 +86,24 @@ class Requests {
   }
 
   [[nodiscard]] bool idle() const noexcept { return waiting_.empty() && failed_.empty(); }
-  // Tries those that wait again, once each, and ends those that failed; called within progress.
+  // Tries those that wait again, in turn, until a few are refused, and ends those that failed; called within progress.
+  // Each refusal costs a round of progress within the provider.
   void retry() {
     for (const auto& [request, error] : std::exchange(failed_, {})) end(*request, error);
+    std::array<Request*, 4> refused{};
+    std::size_t refusals = 0;
     for (std::size_t left = waiting_.size(); left != 0; --left) {
       Request* const request = waiting_.front();
       waiting_.pop_front();
       if (request->line->failure != 0) {
         end(*request, request->line->failure);
-      } else if (!attempt(*request)) {
+      } else if (refusals == refused.size()) {
         waiting_.push_back(request);
+      } else if (!attempt(*request)) {
+        refused[refusals++] = request;
       }
     }
+    waiting_.insert(waiting_.end(), refused.data(), refused.data() + refusals);
   }
 
  private:
