@@ -1,4 +1,4 @@
-"""The first messages of a job connect no more processes than they need: 16 ranks as 4 hosts, one alltoall, paths counted.
+"""The first messages of a job connect no more processes than they need: 8 ranks as 4 hosts, one alltoall, paths counted.
 
 A rank says so when it makes a path to another one (HEADRACE_VERBOSE).
 """
@@ -9,7 +9,7 @@ import re
 import subprocess
 import unittest
 
-RANKS, HOSTS = 16, 4
+RANKS, HOSTS = 8, 4
 PATH = re.compile(r"\[headrace (\d+)/\d+\] (?:ucx|ofi): rank (\d+) is reached by")
 
 
