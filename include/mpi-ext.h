@@ -110,7 +110,7 @@ int MPIX_Waitall_enqueue(int count, MPI_Request array_of_requests[], MPI_Status 
  * MPIX_Waitall_enqueue completes them; they stay for the next start. */
 int MPIX_Startall_enqueue(int count, MPI_Request array_of_requests[], MPI_Comm comm);
 /* Matches persistent messages and allreduces with those of other processes, which call it, too, so that streams carry
- * them out between devices of a host by themselves, messages of up to 1 MiB. Only MPIX_Startall_enqueue and MPIX_Wait_enqueue serve these afterwards. */
+ * them out between devices of a host by themselves, messages of up to 4 MiB. Only MPIX_Startall_enqueue and MPIX_Wait_enqueue serve these afterwards. */
 int MPIX_Matchall(int count, MPI_Request array_of_requests[]);
 
 #ifdef __cplusplus

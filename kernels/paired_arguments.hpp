@@ -21,7 +21,7 @@ inline constexpr std::uint32_t kPairedLineSlots = 4;
 // other slots must be enough for the two.
 inline constexpr std::uint32_t kPairedLineReturn = 2;
 
-// How a kernel moves a message.
+// The way in which a kernel moves a message.
 enum PairedWay : std::uint64_t {
   kPairedReady,      // the stream has waited until a slot is ready
   kPairedWait,       // as before, but the kernel waits

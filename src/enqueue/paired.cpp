@@ -14,7 +14,7 @@ using mem::device::Current;
 
 constexpr const char* kKernel = "hr_paired";
 // Longer messages gain less from it than the second copy and the memory of the slots cost.
-constexpr std::size_t kMostBytes = std::size_t{1} << 20;
+constexpr std::size_t kMostBytes = std::size_t{4} << 20;
 // The slots follow the words.
 constexpr std::size_t kWordBytes = kMatchedAlignment;
 static_assert(sizeof(kernels::PairedWords) <= kWordBytes);

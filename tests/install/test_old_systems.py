@@ -122,7 +122,7 @@ class Symbols(unittest.TestCase):
 
 
 class Headers(unittest.TestCase):
-    # Of the C library, but later than GLIBC; the wheel's sysroot does not have them.
+    # The C library's own, but later than the GLIBC versions; the wheel's sysroot does not have them.
     LATER = ("sys/single_threaded.h", "sys/platform/x86.h", "sys/rseq.h", "sys/pidfd.h")
 
     def used(self):

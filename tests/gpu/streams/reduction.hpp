@@ -33,7 +33,7 @@ void fraction(std::mt19937& random, bool exact, unsigned char* element) {
   const T value = static_cast<T>(random() % 4096) / static_cast<T>(3000) - static_cast<T>(0.5);
   std::memcpy(element, &value, sizeof value);
 }
-// Of 16 bits: 1 to 2.
+// Values of 16-bit types lie between 1 and 2.
 template <std::uint16_t kOne, std::uint16_t kFraction>
 void short_real(std::mt19937& random, bool exact, unsigned char* element) {
   const auto more = static_cast<unsigned>(random());

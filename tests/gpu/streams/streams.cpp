@@ -363,7 +363,7 @@ void matched(const Kernels& kernels) {
   const Lane lane(kernels);
   std::vector<std::unique_ptr<Matched>> all;
   std::vector<MPI_Request> requests;
-  for (const std::size_t count : {2, 3, 1000, 8001, 50000, 300000}) {
+  for (const std::size_t count : {2, 3, 1000, 8001, 50000, 300000, 1100000}) {
     const MemoryKind kind = count == 3 ? MemoryKind::kHostPinned : MemoryKind::kDevice;
     all.push_back(std::make_unique<Matched>(lane, static_cast<int>(all.size()), count, kind));
     requests.push_back(all.back()->send);
