@@ -7,7 +7,7 @@
 #pragma GCC visibility push(default)
 extern "C" {
 
-// The second member of every descriptor is the size of an element (Fortran 2018, section 18.5.3).
+// The second member of every descriptor is the size of an element (Fortran 2018, 18.5.3).
 void hr_f_sizeof_s(const void* descriptor, int* size, int* ierror) {
   std::size_t bytes = 0;
   std::memcpy(&bytes, static_cast<const char*>(descriptor) + sizeof(void*), sizeof(bytes));
