@@ -87,7 +87,7 @@ def metadata(code: bytes) -> dict:
 def kernels_of_sources() -> set[str]:
     text = "".join(file.read_text(encoding="utf-8") for file in sorted((ROOT / "kernels").glob("*.cu")))
     return (set(re.findall(r"^HR_(?:CORESIDENT_)?KERNEL\((\w+),", text, re.M)) |
-            {f"hr_{kind.lower()}_{name}" for kind, name in re.findall(r"^HR_(REDUCE|MATCHED)_KERNEL\((\w+),", text, re.M)})
+            {f"hr_{kind.lower()}_{name}" for kind, name in re.findall(r"^HR_(REDUCE|MATCHED|MATCHED_LONG)_KERNEL\((\w+),", text, re.M)})
 
 
 class CodeObjects(unittest.TestCase):
