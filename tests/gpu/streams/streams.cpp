@@ -494,6 +494,7 @@ class OddMessages {
 // The first stream waits for many messages while others exchange theirs, more of them than kernels may wait in at a
 // time on the fake driver. On devices they could share a queue of the hardware.
 void waiting(const Kernels& kernels) {
+  if (!on_one_host()) return;  // each rank sends before it receives, which needs the slots of matched messages
   const int count = hr::test::on_fake_driver() ? 10 : 2;
   std::vector<std::unique_ptr<Lane>> lanes;
   std::vector<std::unique_ptr<OddMessages>> messages;
