@@ -135,13 +135,8 @@ bool Match::map(Context& device, const Side& side, std::uint64_t* address) const
     *address = side.other.address;
     return true;
   }
-  mem::device::Mapping* mapping = nullptr;
-  if (!mem::device::has_atomics(device, side.other.locality) ||
-      !mem::device::map_import(device, side.proc, side.other.memory, &mapping).ok())
-    return false;
-  state->matched_mappings.push_back(mapping);
-  *address = side.other.address - side.other.memory.base + mem::device::base_of(*mapping);
-  return true;
+  return mem::device::has_atomics(device, side.other.locality) &&
+         map_operand(device, side.proc, {side.other.address, side.other.memory}, &state->matched_mappings, address);
 }
 
 void Match::set_common(Context& device, bool looks, Matched* made) const {

@@ -186,10 +186,11 @@ Status Matched::release() {
   return write_releases(where_, all);
 }
 
-bool OpenBuffers::open(Context& device, int proc, const Operand& operand, std::uint64_t* address) {
+bool map_operand(Context& device, int proc, const Operand& operand, std::vector<mem::device::Mapping*>* mappings,
+                 std::uint64_t* address) {
   mem::device::Mapping* mapping = nullptr;
   if (!mem::device::map_import(device, proc, operand.memory, &mapping).ok()) return false;
-  mappings.push_back(mapping);
+  mappings->push_back(mapping);
   *address = operand.address - operand.memory.base + mem::device::base_of(*mapping);
   return true;
 }

@@ -90,6 +90,10 @@ struct Operand {
   std::uint64_t address = 0;
   mem::device::Export memory;
 };
+// Maps memory of another process, and adds the mapping to `mappings`. *address: of the operand, here. The device's
+// context must be current. False if it cannot be mapped.
+bool map_operand(mem::device::Context& device, int proc, const Operand& operand,
+                 std::vector<mem::device::Mapping*>* mappings, std::uint64_t* address);
 
 // One process's part in a match, for another one.
 struct Card {
@@ -152,8 +156,6 @@ struct Match {
 
 // Buffers of the program at other processes that a request uses in place.
 struct OpenBuffers {
-  // *address: of the buffer, here. The device's context must be current.
-  bool open(mem::device::Context& device, int proc, const Operand& operand, std::uint64_t* address);
   void close() noexcept;
 
   std::vector<mem::device::Mapping*> mappings;

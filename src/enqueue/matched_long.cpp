@@ -116,8 +116,8 @@ struct LongMatch final : Match {
       const std::size_t rank = index_of(each.rank);
       if (each.other.bytes != each.own.bytes || each.other.work != each.own.work ||
           !map(*device, each, &work.words[rank]) ||
-          !made->buffers_.open(*device, each.proc, each.other.operands[kFrom], &from[rank]) ||
-          !made->buffers_.open(*device, each.proc, each.other.operands[kTo], &to[rank]))
+          !map_operand(*device, each.proc, each.other.operands[kFrom], &made->buffers_.mappings, &from[rank]) ||
+          !map_operand(*device, each.proc, each.other.operands[kTo], &made->buffers_.mappings, &to[rank]))
         return nullptr;
       made->ready_.at[rank] = work.words[rank] + offsetof(MatchedLongWords, ready) + self * sizeof(std::uint32_t);
     }
