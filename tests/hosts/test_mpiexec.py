@@ -99,6 +99,15 @@ def wait_for(condition, seconds, what):
     return value
 
 
+def full_pipes(processes, written):
+    """True if no process has written since ten calls before, and each is blocked. `written`: the same dictionary in each call."""
+    now = [Path(f"/proc/{process}/io").read_text() for process in processes]
+    blocked = all(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "S" for process in processes)
+    written["calls"] = written.get("calls", 0) + 1 if blocked and now == written.get("last") else 0
+    written["last"] = now
+    return written["calls"] >= 10
+
+
 class HostsTest(unittest.TestCase):
     """Every test also checks that nothing of its jobs is left on any host: processes, shared memory."""
 
@@ -338,7 +347,8 @@ class Output(HostsTest):
             with self.subTest(places):
                 child = self.start("-n", "2", "--hosts", places, "yes", 70 * "x")
                 ranks = wait_for(lambda: (found := self.running("yes"))[1:] and found, 20, "both ranks run")
-                time.sleep(0.5)  # time for all pipes to fill
+                written = {}
+                wait_for(lambda: full_pipes(ranks, written), 20, "all pipes are full")
                 os.kill(ranks[1], signal.SIGKILL)
                 wait_for(lambda: not self.running("yes"), 10, "the ranks end")
                 out, errors = child.communicate(timeout=20)
