@@ -14,7 +14,7 @@ static_assert(kMatchedRanks <= kReduceSides);
 inline constexpr std::uint32_t kMatchedReadyThreads = 32;
 inline constexpr std::uint32_t kMatchedLongThreads = 512;
 inline constexpr std::uint64_t kMatchedLongMostBlocks = 32;
-// After so long a rank that has nothing left to do combines what others have not begun.
+// Time after which a rank that has nothing left to do combines parts that others have not begun.
 inline constexpr std::uint64_t kMatchedLongPatience = 50000;  // nanoseconds
 
 // Words of one rank, in its device's memory. Numbers of reductions begin with 1.

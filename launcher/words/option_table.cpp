@@ -300,8 +300,7 @@ constexpr OptionSpec kOptions[] = {
     {"nolocal skip-launch-node", kNoValue, kApplies, not_here, "", "No ranks on this host"},
     {"as-hosts", kOne, kApplies, as_hosts, "N",
      "As if this machine were N hosts: ranks on different ones share no memory and no GPU mapping, and communicate "
-     "through "
-     "the network transport, only over the loopback interface (also HEADRACE_AS_HOSTS)"},
+     "through the network transport, only over the loopback interface (also HEADRACE_AS_HOSTS)"},
     {"configfile app", kOne, kApplies, config_file, "FILE",
      "Take the command line from a file: a program with its options on each line"},
 
@@ -326,8 +325,7 @@ constexpr OptionSpec kOptions[] = {
      "l3cache, "
      "numa, socket: round robin over these, bound to them unless --bind-to is given; ppr:N:LEVEL: N on each; "
      "slot: in the order of cores; node: round robin over hosts; pe-list=0,4,8. Suffixes: :PE=N (cores for each rank), "
-     ":SPAN "
-     "(all hosts as if one), :OVERSUBSCRIBE (no note), :NOOVERSUBSCRIBE (refuse more ranks than cores)"},
+     ":SPAN (all hosts as if one), :OVERSUBSCRIBE (no note), :NOOVERSUBSCRIBE (refuse more ranks than cores)"},
     {"bind-to", kOne, kApplies, bind_to, "LEVEL",
      "core, hwthread, l1cache, l2cache, l3cache, numa, socket, each also with :N for N of them; user:0,2-3,8+12: the "
      "CPUs "
@@ -352,8 +350,7 @@ constexpr OptionSpec kOptions[] = {
      "Print the placement of ranks, and exit; see headrace map"},
     {"machine", kOne, kApplies, machine, "WHAT",
      "With --do-not-launch: a description of the hosts, an hwloc XML file or \"synthetic:pack:2 core:4 pu:2\"; once "
-     "for "
-     "all, or for each host"},
+     "for all, or for each host"},
     {"json", kNoValue, kApplies, json, "", "With --do-not-launch: print JSON"},
     {"save-machine", kOne, kApplies, save_machine, "FILE",
      "Write a description of this machine as an hwloc XML file, and exit"},

@@ -150,7 +150,7 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   const int rank = check::world_rank();
   long sent = 1, received = 0;
-  // After many calls, memory is shared and plans exist.
+  // Memory is shared and plans exist after many calls.
   for (int i = 0; i < 100; ++i) MPI_Allreduce(&sent, &received, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
   for (int i = 0; i < 100; ++i) {
     if (rank == 0) MPI_Send(&sent, sizeof sent, MPI_BYTE, 1, 0, MPI_COMM_WORLD);

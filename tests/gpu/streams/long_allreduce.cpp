@@ -170,7 +170,7 @@ void left_early(const Kernels& kernels) {
       CHECK_OK(MPIX_Startall_enqueue(1, &request, lane.comm()));
       CHECK_OK(MPIX_Wait_enqueue(&request, MPI_STATUS_IGNORE));
     });
-    // Without such kernels, MPI does not wait for graphs.
+    // MPI waits for graphs only if they hold such kernels.
     graph.launch();
     if (!kernels_wait(lane)) lane.wait();
     CHECK_OK(MPI_Request_free(&request));

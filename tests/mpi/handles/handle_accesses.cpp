@@ -59,7 +59,7 @@ class Window {
 
 void barrier() { CHECK_OK(MPI_Barrier(MPI_COMM_WORLD)); }
 
-// After the flush, the origin's memory may be reused, and contains the data of the get.
+// The origin's memory may be reused after the flush, and contains the data of the get.
 void flush_local(const check::Environment& mpi) {
   Window window(mpi);
   if (check::headrace()) CHECK_CLASS(MPI_Win_flush_local(mpi.rank, window.win), MPI_ERR_RMA_SYNC);
@@ -89,7 +89,7 @@ void flush_local(const check::Environment& mpi) {
   CHECK_OK(MPI_Win_unlock_all(window.win));
 }
 
-// After the flush, puts are complete at the target and gets at the origin, for all ranks.
+// Puts are complete at the target and gets at the origin after the flush, for all ranks.
 void flush_all(const check::Environment& mpi) {
   Window window(mpi);
   if (check::headrace()) CHECK_CLASS(MPI_Win_flush_all(window.win), MPI_ERR_RMA_SYNC);
