@@ -368,8 +368,9 @@ class Ucx(MachineTest):
         self.assert_found("ucx.missing", "note")
 
     def test_old(self):
-        self.answers["-c"] = "found 1.9.0 /usr/lib/libucp.so.0\n"
-        self.assert_found("ucx.old", "error", "1.9.0")
+        for version in ("1.9.0", "1.13.1"):
+            self.answers["-c"] = f"found {version} /usr/lib/libucp.so.0\n"
+            self.assert_found("ucx.old", "error", version)
 
     def test_no_tool(self):
         self.answers["-d"] = Failed("ucx_info cannot be started")
