@@ -74,6 +74,7 @@ class HostRanks {
   [[nodiscard]] std::string host_name() const;
   bool place_ranks();
   void find_spare_cpus();
+  std::vector<std::string> environment_of(const Rank& rank, std::size_t program, int pmi, const topo::CpuSet& cpus);
   bool start_rank(Rank& rank, std::size_t program, const topo::CpuSet& cpus);
   void report_bindings();
   void give_up_from(std::size_t at);

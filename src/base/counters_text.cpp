@@ -17,9 +17,11 @@
 namespace hr::counters {
 namespace {
 
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? value : "";
+// Returns the GPUs that the variable leaves visible; empty: all, "none": the variable is empty.
+std::string visible_gpus() {
+  const char* value = std::getenv("CUDA_VISIBLE_DEVICES");
+  if (value == nullptr) return {};
+  return *value != '\0' ? value : "none";
 }
 
 // Returns the ranges of CPUs that this process may run on.
@@ -56,8 +58,7 @@ std::string about_text(const About& about) {
          ",\"host_number\":" + std::to_string(about.host_number) + ",\"pid\":" + std::to_string(::getpid()) +
          ",\"pid_started\":" + start_of_this_process() + ",\"user\":" + std::to_string(::getuid()) +
          ",\"program\":" + json_quoted(program()) + ",\"cores\":" + json_quoted(cores()) +
-         ",\"gpus\":" + json_quoted(environment("CUDA_VISIBLE_DEVICES")) +
-         ",\"library\":" + json_quoted(about.library) + "}";
+         ",\"gpus\":" + json_quoted(visible_gpus()) + ",\"library\":" + json_quoted(about.library) + "}";
 }
 
 template <class Labels>

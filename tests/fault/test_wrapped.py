@@ -150,6 +150,12 @@ sys.exit(subprocess.call(sys.argv[1:]))
         result = run("-n", "2", "--timeout", "30", sys.executable, "-c", own, *HELLO)
         self.assert_ended(result, 99, "cannot reach mpiexec")
 
+    @unittest.skipUnless(os.geteuid() == 0, "only root can be another user")
+    def test_another_user(self):
+        # Like an image whose user is not that of mpiexec.
+        result = run("-n", "1", "--timeout", "30", sys.executable, "-c", WRAPPER, "setpriv", "--reuid", "65534", "--clear-groups", *HELLO)
+        self.assert_ended(result, 99, "mpiexec runs as user 0, and this program as user 65534 (in a container: --user 0)")
+
     def test_strangers(self):
         script = """
 import os, socket, sys

@@ -54,7 +54,7 @@ static void hr_say_about(struct hr_text* text, const char* job, int rank) {
   hr_line("/proc/self/status", "Cpus_allowed_list:\t", line, sizeof line);
   hr_say_text(text, "cores", line);
   const char* gpus = getenv("CUDA_VISIBLE_DEVICES");
-  hr_say_text(text, "gpus", gpus ? gpus : "");
+  hr_say_text(text, "gpus", !gpus ? "" : *gpus ? gpus : "none");
   PMPI_Get_library_version(library, &length);
   library[strcspn(library, "\n,")] = 0;
   hr_say_text(text, "library", library);
