@@ -27,7 +27,7 @@ export function durations(rows: Counter[]): HTMLElement {
   const shown = rows.filter((row) => row.durations?.length).slice(0, ROWS_MOST), counted = shown.map(groups);
   const all = counted.flatMap((each) => [...each.keys()]), first = Math.min(...all), last = Math.max(...all);
   const title = el("h3", {}, "How long calls took");
-  if (!shown.length) return keyed(el("div", {}, title, el("p", { class: "quiet", "data-empty": "durations" }, "No call was counted by its duration: the run is of an older version, or of another MPI.")), "durations");
+  if (!shown.length) return keyed(el("div", {}, title, el("p", { class: "quiet", "data-empty": "durations" }, "No call was counted by its duration: the run is of an older version, or nothing was called.")), "durations");
   const columns = Array.from({ length: last - first + 1 }, (_, place) => first + place);
   const cell = (calls: number, whole: number, group: number, name: string): HTMLElement => calls ?
     el("td", { class: `share use${shade(calls / whole)}`, "data-group": group, "data-value": calls, title: `${name}: ${calls.toLocaleString("en")} calls, ${group ? `${time(group)} to ${time(group + 1)}` : `less than ${time(1)}`}` }, percent(calls / whole)) : el("td", { class: "share" });
