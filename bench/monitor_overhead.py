@@ -87,7 +87,9 @@ def interval(values: list[float]) -> tuple[float, float, float]:
     return statistics.median(ordered), ordered[place], ordered[-1 - place]
 
 
-def verdict(low: float, high: float, limit: float) -> str:
+def verdict(low: float, high: float, limit: float, rounds: int) -> str:
+    if rounds < 6:
+        return "undecided"
     return "met" if high <= limit else "missed" if low > limit else "undecided"
 
 
@@ -119,7 +121,7 @@ def main() -> int:
                     found[mode].append(figure(_run(command, environment)))
                     used.append((monitor.seconds() - before) / (os.times().elapsed - wall))
         lost, noise = (interval([loss(other, without, more) for other, without in zip(found[mode], found["without"])]) for mode in ("attached", "again"))
-        said = verdict(*lost[1:], args.limit)
+        said = verdict(*lost[1:], args.limit, args.rounds)
         verdicts.add(said)
         print(f"{name:<18} {statistics.median(found['without']):>9.4g} {statistics.median(found['attached']):>9.4g} {unit:<9} {lost[0]:>7.2%} {f'{lost[1]:.2%} to {lost[2]:.2%}':>17} "
               f"{noise[0]:>7.2%} {f'{noise[1]:.2%} to {noise[2]:.2%}':>17} {statistics.mean(used):>8.1%}  {said}", flush=True)
