@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/counter_details.hpp"
 #include "base/counter_parts.hpp"
 #include "base/counters.hpp"
 #include "base/counters_page.hpp"
@@ -262,20 +263,35 @@ std::string parts_text(const About& about) {
     sums += "," + range(in_part, in_page, kPeers, sizeof(PeerPart), sizeof(Peer));
   const std::string most = HR_RANGE(longest_wait, 1) + "," + HR_LEVEL(posted, most) + "," + HR_LEVEL(unexpected, most) +
                            "," + HR_LEVEL(unexpected_bytes, most);
-  return ",\"parts\":{\"at\":" + std::to_string(sizeof(Page)) + ",\"stride\":" + std::to_string(sizeof(Part)) +
-         ",\"sum\":[" + sums + ranges_of_functions(about.places) + "],\"most\":[" + most +
-         "],\"now\":" + HR_RANGE(now, 3) + "}";
+  return ",\"parts\":{\"at\":" + std::to_string(sizeof(Page) + sizeof(Details)) +
+         ",\"stride\":" + std::to_string(sizeof(Part)) + ",\"sum\":[" + sums + ranges_of_functions(about.places) +
+         "],\"most\":[" + most + "],\"now\":" + HR_RANGE(now, 3) + "}";
 #undef HR_LEVEL
 #undef HR_RANGE
 }
 static_assert(offsetof(Part, waited) == offsetof(Part, waits) + sizeof(Value) &&
               offsetof(Page, waited) == offsetof(Page, waits) + sizeof(Value));
 
+std::string member(const char* name, std::size_t value) {
+  return std::string("\"") + name + "\":" + std::to_string(value);
+}
+
+// Describes the details (counter_details.hpp) by their offsets in the file.
+std::string details_text() {
+  const auto at = [](std::size_t in_details) { return sizeof(Page) + in_details; };
+  return ",\"durations\":{" + member("at", at(offsetof(Details, durations))) + "," +
+         member("functions", at(offsetof(Details, functions))) + "," + member("rows", kDurationRows) + "," +
+         member("classes", kDurations) + "," + member("shortest", kShortest) + "},\"reports\":{" +
+         member("at", at(offsetof(Details, report))) + "," + member("all", at(offsetof(Details, reports))) + "," +
+         member("kept", at(offsetof(Details, kept))) + "," + member("length", kReports) + "," +
+         member("stride", sizeof(Report)) + "}";
+}
+
 }  // namespace
 
 std::string describe(const About& about) {
   return "{\"about\":" + about_text(about) + ",\"dimensions\":" + dimensions(about) + ",\"counters\":" + entries() +
-         parts_text(about) + "}";
+         parts_text(about) + details_text() + "}";
 }
 
 }  // namespace hr::counters

@@ -6,11 +6,11 @@
 #include <set>
 
 #include "base/clock.hpp"
-#include "base/log.hpp"
 #include "boot/boot.hpp"
 #include "check/diagnostic.hpp"
 #include "check/match.hpp"
 #include "check/messages.hpp"
+#include "check/report.hpp"
 #include "check/state.hpp"
 #include "p2p/progress.hpp"
 
@@ -45,8 +45,7 @@ void at_finalize() {
   if (size > 1 && size <= kMostProcesses) meet_all(size);
   if (p2p::any_failures()) return;
   for (const std::string& text : messages_without_receive())
-    log::write(log::Level::kError, "check full: message: %s never received; receive it, or do not send it",
-               text.c_str());
+    report("message: %s never received; receive it, or do not send it", text.c_str());
 }
 
 void start() { on_word(Word::kFinal, take_final); }
