@@ -15,6 +15,7 @@
 #include "boot/spare_cpus.hpp"
 #include "host/host_ranks.hpp"
 #include "plan/host_environment.hpp"
+#include "system/cleanup.hpp"
 #include "system/library_path.hpp"
 #include "system/process.hpp"
 #include "topo/devices.hpp"
@@ -216,6 +217,8 @@ bool HostRanks::start_rank(Rank& rank, std::size_t program, const topo::CpuSet& 
     return cannot("execute \"" + plan_.programs[program].arguments[0] + "\"",
                   why_not_executed(prepared_[program].path, prepared_[program].directory, reason), kCannotExecute);
   }
+  rank.program_file = program_file_of(rank.pid);
+  if (rank.program_file.empty()) rank.program_file = identity_of_file(prepared_[program].path);  // it has ended already
   if (rank.number == 0 && !plan_.spawned) input_.started();
 
   rank.outputs[0] = &forwarders_.emplace_back(loop_, std::move(output), callbacks_.target(rank.number, 0));
