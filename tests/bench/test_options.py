@@ -43,7 +43,7 @@ class Options(unittest.TestCase):
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
                 options = [line for line in done.stdout.splitlines() if line.startswith("  --")]
                 self.assertGreater(len(options), 5)
-                self.assertEqual([line for line in done.stdout.splitlines() if len(line) > 130], [])
+                self.assertEqual([line for line in done.stdout.splitlines() if len(line) > 140], [])
 
 
 if __name__ == "__main__":
