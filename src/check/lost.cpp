@@ -6,7 +6,6 @@
 #include <map>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/abi.hpp"
@@ -31,15 +30,11 @@ constexpr int kMostProcesses = 64;
 // Limit of the wait for processes that may never reach MPI_Finalize.
 constexpr double kMostSeconds = 10;
 
-// A receive whose request was freed while it was active.
-struct Freed {
-  Ref<p2p::Request> request;
-  std::string text;
-};
-
 struct Lost final : FileState {
   std::set<int> ended;  // processes that have sent their last message
-  std::vector<Freed> freed;
+  // Receives whose requests were freed while they were active, by request. The table holds no reference, which would
+  // keep the handle valid.
+  std::map<const void*, std::string> freed;
 };
 
 void take_final(const Told& told) { own<Lost>().ended.insert(told.from); }
@@ -50,32 +45,35 @@ std::string describe(const Operation& receive, const comm::Communicator& comm) {
   return "from " + source + " with " + tag + " of " + name_of(comm) + " (" + text(receive.call_site) + ")";
 }
 
-// Keeps the request of a receive that the call is about to free, to see whether a message still arrives.
+// Notes a receive whose request the call is about to free, to see whether a message still arrives.
 Status before(Call& call) {
   if (!call.is("MPI_Request_free") || call.before.empty()) return kOk;
   const auto found = operations().find(call.before.front());
   if (found == operations().end() || !found->second.active || found->second.kind != Operation::Kind::kReceive)
     return kOk;
   const comm::Communicator* const comm = comm::communicator_of(found->second.context);
-  auto* const request = static_cast<p2p::Request*>(call.before.front());
+  const auto* const request = static_cast<const p2p::Request*>(call.before.front());
   if (comm == nullptr || comm->has_others_ || request->complete()) return kOk;
-  auto& freed = own<Lost>().freed;
-  std::erase_if(freed, [](const Freed& each) { return each.request->complete(); });
-  freed.push_back({Ref<p2p::Request>::share(request), describe(found->second, *comm)});
+  own<Lost>().freed[request] = describe(found->second, *comm);
   return kOk;
 }
 
 Status after(Call& call, int code) {
-  if (code != 0 && call.is("MPI_Request_free") && !call.before.empty())
-    std::erase_if(own<Lost>().freed, [&](const Freed& each) { return each.request.get() == call.before.front(); });
+  if (code != 0 && call.is("MPI_Request_free") && !call.before.empty()) own<Lost>().freed.erase(call.before.front());
   return kOk;
+}
+
+// True if a freed receive still waits: its request exists until it is complete, and no other operation has it now.
+bool still_waits(const void* request) {
+  return Arena<p2p::Request>::instance().owns(request) && !operations().contains(request) &&
+         static_cast<const p2p::Request*>(request)->phase_ == p2p::Request::Phase::kPosted;
 }
 
 // Called when no message can arrive any more.
 void tell_freed() {
   std::map<std::string, int> receives;
-  for (const Freed& each : own<Lost>().freed) {
-    if (each.request->phase_ == p2p::Request::Phase::kPosted) ++receives[each.text];
+  for (const auto& [request, receive] : own<Lost>().freed) {
+    if (still_waits(request)) ++receives[receive];
   }
   for (const auto& [receive, count] : receives) {
     report("message: %d freed receive%s %s got no message; send it, or cancel the receive before you free it", count,
