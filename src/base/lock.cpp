@@ -30,7 +30,8 @@ bool LibraryLock::try_acquire() noexcept {
   return true;
 }
 
-// Counts the thread as waiting until the end, so that threads that hold the lock in waiting loops give way.
+// Counts the thread as waiting until the function returns, so that threads that hold the lock in waiting loops give
+// way.
 bool LibraryLock::take(int tries, bool sleeps) noexcept {
   if (mutex.try_lock()) return true;
   waiters_.fetch_add(1, std::memory_order_relaxed);
