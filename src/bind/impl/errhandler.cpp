@@ -31,7 +31,7 @@ Status set(Ref<Errhandler>& slot, ErrhandlerTarget target, Errhandler& errhandle
   return kOk;
 }
 
-// MPI_FILE_NULL means the default handler of files (section 14.7).
+// MPI_FILE_NULL stands for the default handler of files (section 14.7).
 Ref<Errhandler>& handler_of(io::File* file) { return file == nullptr ? file_errhandler() : file->errhandler_; }
 
 }  // namespace

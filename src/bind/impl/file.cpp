@@ -17,7 +17,7 @@ Status must_be_committed(const char* parameter, const layout::Datatype& type) {
   return type.committed() ? kOk : fail(Errc::kType, "%s is not committed; call MPI_Type_commit first", parameter);
 }
 
-// Returns a derived type with a reference, which the program frees.
+// Returns the type; a derived type gets a reference, which the program frees.
 Ref<layout::Datatype> lent(layout::Datatype& type) {
   if (type.row_ == nullptr) return Ref<layout::Datatype>::share(&type);
   type.retain();

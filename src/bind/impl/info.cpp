@@ -70,7 +70,7 @@ Status info_get(comm::Info* info, const char* key, int valuelen, char* value, in
   if (valuelen < 0) return fail(Errc::kArg, "valuelen is %d: must not be negative", valuelen);
   const std::string* found = info->get(key);
   flag = found != nullptr ? 1 : 0;
-  // valuelen does not count the terminator (section 10 of MPI 3.1, deprecated since 4.0).
+  // valuelen does not count the terminator (deprecated since MPI 4.0).
   if (found != nullptr) copy_out(*found, std::min(valuelen, abi::kMaxInfoVal) + 1, value);
   return kOk;
 }

@@ -26,7 +26,7 @@ constexpr std::array<Level, 4> kLevels = {{{MPI_THREAD_SINGLE, "MPI_THREAD_SINGL
                                            {MPI_THREAD_SERIALIZED, "MPI_THREAD_SERIALIZED"},
                                            {MPI_THREAD_MULTIPLE, "MPI_THREAD_MULTIPLE"}}};
 
-// Returns the level that the info's key "thread_level" requests, else that of the process.
+// Returns the thread level that the info key "thread_level" requests, else that of the process.
 Level wanted_level(const comm::Info* info) {
   const std::string* text = info != nullptr ? info->get("thread_level") : nullptr;
   if (text != nullptr) {
@@ -63,7 +63,7 @@ Status session_init(comm::Info* info, comm::Errhandler& errhandler, Ref<comm::Se
 }
 
 Status session_finalize(comm::Session& session) {
-  // Messages still in its buffer are sent, as at the end of the world model.
+  // Sends the messages still in the session's buffer, as at the end of the world model.
   HR_TRY(session.buffer_->flush());
   release(&session);
   return runtime::release();
