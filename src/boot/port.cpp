@@ -24,14 +24,14 @@ namespace {
 constexpr std::string_view kKind = "headrace";
 constexpr char kBetween = '_';  // between the parts of a name; no part contains it
 constexpr std::size_t kSecretDigits = 32;
-constexpr std::size_t kMostShown = 100;  // characters of a text that is not a port's name
+constexpr std::size_t kMostShown = 100;  // characters shown of a string that is not a port name
 constexpr int kBacklog = 4096;           // the system may limit it
 
 Status system_failed(const char* what) {
   return fail(Errc::kOther, "a port could not be opened: %s: %s", what, std::strerror(errno));
 }
 
-// Returns the first address by which other hosts reach this one; the loopback's if there is none.
+// Returns the first address at which other hosts reach this one; the loopback address if there is none.
 in_addr own_address() {
   in_addr found{htonl(INADDR_LOOPBACK)};
   ifaddrs* all = nullptr;

@@ -1,4 +1,4 @@
-// Starts without a launcher: the process is rank 0 of 1, and the key-value exchange is a map.
+// Starting without a launcher: the process is rank 0 of 1, and the key-value exchange is a map.
 #include <unistd.h>
 
 #include <cstdio>
