@@ -1,5 +1,5 @@
-// Reports messages that were sent and never received (MPI 5.0 section 11.2.2), at their destination, at the end. By
-// then, all processes have synchronised in MPI_Finalize; each notifies every other one that it has sent its last
+// Reports messages that were sent and never received (MPI 5.0 section 11.2.2), at their destination, in MPI_Finalize.
+// By then, all processes have synchronised; each notifies every other one that it has sent its last
 // message.
 #include <algorithm>
 #include <cstdint>
@@ -17,9 +17,9 @@
 namespace hr::check {
 namespace {
 
-// Above this number of processes, the check does not wait for messages that are still in flight.
+// Maximum number of processes with which the check waits for messages that are still in flight.
 constexpr int kMostProcesses = 64;
-// Limit of the wait for processes that may never reach MPI_Finalize.
+// Time limit of the wait for processes that may never reach MPI_Finalize.
 constexpr double kMostSeconds = 10;
 
 struct Lost final : FileState {
