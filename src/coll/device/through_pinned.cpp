@@ -35,8 +35,8 @@ std::size_t limit(const Call& call) noexcept {
   return knobs().device_time_sliced_collective_bytes * static_cast<std::size_t>(call.size());
 }
 
-// True if a buffer on a device is one view, or blocks of one dense type that are not long in total. Does not depend on
-// the location of the data, because managed memory can migrate between two checks.
+// True if a buffer on a device is one view, or blocks of one dense type whose total length is limited. Does not depend
+// on the location of the data, because managed memory can migrate between two checks.
 bool can_copy(const Call& call, const Blocks& blocks) {
   if (is_whole(blocks)) return true;
   const bool one_type = blocks.shape() == Blocks::Shape::kCounts && is_dense(blocks.type(0));
@@ -53,7 +53,7 @@ class Mirror {
   Mirror() = default;
   Mirror(const Mirror&) = delete;
   Mirror& operator=(const Mirror&) = delete;
-  // Waits for the copies: when the task is abandoned, nothing may write to the memory any more.
+  // Waits for the copies: once the task is abandoned, nothing may write to the memory.
   ~Mirror() {
     while ((copies_.recorded() || resident_copy_.active()) && !(*this)()) spin_pause();
   }
@@ -93,7 +93,7 @@ class Mirror {
     return begin_resident(false) ? kOk : start_in_by_engine();
   }
 
-  // Condition (shared/wait.hpp): true once the started copies are done.
+  // Condition (shared/wait.hpp): true once the copies in progress are done.
   bool operator()() {
     bool done = true;
     if (resident_copy_.active()) {
@@ -161,8 +161,7 @@ class Mirror {
     return staging_.take(*context, bytes);
   }
 
-  // Leaves the copy to the resident copy kernel of the device if that runs; if not, launches it for the following
-  // copies.
+  // Passes the copy to the device's resident copy kernel if that is running; if not, launches it for later copies.
   bool begin_resident(bool out) {
     if (segments_.size() != 1 || segments_[0].bytes > knobs().device_resident_copy_bytes) return false;
     const Segment& only = segments_[0];
@@ -218,7 +217,7 @@ class Mirror {
   Blocks blocks_;
   mem::Location where_;
   std::vector<Segment> segments_;
-  std::size_t segment_bytes_ = 0;  // length of all segments' copies; their rows (TwoRows) follow
+  std::size_t segment_bytes_ = 0;  // total length of all segments' copies; their rows (TwoRows) follow
   std::vector<Count> displacements_;
   std::optional<TypedScratch> typed_;
   mem::device::PinnedStaging staging_;
@@ -235,7 +234,7 @@ bool begins_in_recv(const Call& call) noexcept {
 }
 bool ends_in_recv(const Call& call) noexcept { return call.operation != Operation::kBcast || !call.is_root(); }
 
-// Returns the bytes of the longest buffer of the operation, if all members know that; otherwise 0.
+// Returns the size in bytes of the operation's longest buffer, if all members know it; otherwise 0.
 std::size_t longest(const Call& call) noexcept {
   constexpr std::uint32_t kOfBlocks = serves(Operation::kGather, Operation::kScatter, Operation::kAllgather,
                                              Operation::kAllgatherv, Operation::kAlltoall);

@@ -47,7 +47,7 @@ std::string rows_for_job() {
 std::vector<SelectionRow> job_rows() {
   std::vector<SelectionRow> rows;
   if (!decode(boot::setting(kSetting.name), &rows).ok()) {
-    // Process 0 uses these rows: to continue without them would be worse than to end the job.
+    // Process 0 uses these rows: continuing without them would be worse than ending the job.
     boot::abort(1, "the rows of the tuning file cannot be used: " + take_detail());
   }
   return rows;

@@ -21,12 +21,12 @@ std::string shown(const Json& value) {
   return text;
 }
 
-// An object of the file, whose keys are read one by one. `where`: its name, such as "row 3".
+// An object of the file, whose keys are read one at a time. `where`: its name, such as "row 3".
 class Section {
  public:
   Section(const Json& object, std::string where) : object_(object), where_(std::move(where)) {}
 
-  // Errors: MPI_ERR_ARG if it is not an object, or has a key that is not one of these.
+  // Errors: MPI_ERR_ARG if it is not an object, or has a key that is not listed.
   [[nodiscard]] Status has_only(std::initializer_list<std::string_view> keys) const {
     if (!object_.is_object()) return fail(Errc::kArg, "%s is not an object", where_.c_str());
     for (const auto& [key, value] : object_.items()) {
@@ -170,7 +170,7 @@ Status parse_file(const Json& json, const Machine& machine, std::vector<Selectio
 
 Status parse(std::string_view text, const Machine& machine, std::vector<SelectionRow>* rows) {
   Json json;
-  bool deep = false;  // too deep for the recursion that reads the values
+  bool deep = false;  // nested too deeply for the recursion that reads the values
   const auto look = [&deep](int depth, Json::parse_event_t, Json&) {
     deep = deep || depth > kDeepest;
     return !deep;
