@@ -89,7 +89,7 @@ Status split_type(Communicator& comm, int type, int key, Info* hints, Ref<Commun
       color = color_by_resource(hints, type);
       break;
     case abi::kCommTypeHwUnguided:
-      // Each part must be smaller than the whole.
+      // Each part must be smaller than the original communicator.
       if (!on_one_host(comm.local_->procs())) {
         color = own_host();
         if (hints != nullptr) HR_TRY(hints->set(kResourceKey, kSharedMemory));

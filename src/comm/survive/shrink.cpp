@@ -80,7 +80,7 @@ p2p::Task shrink_task(Shrinking* shrinking) {
     agreement.blocking = false;
     p2p::Task on_context = agree_on_context(agreement, &context);
     const Status made = co_await on_context;
-    // Drops the text: any error here means that a failure has been or will be detected.
+    // Drops the error's detail: any error here means that a failure has been or will be detected.
     if (!made.ok()) static_cast<void>(take_detail());
     shrinking->confirmed.flag = made.ok() ? 1 : 0;
     p2p::Task on_success = reach_consensus(comm, shrinking->participants, &shrinking->confirmed);
