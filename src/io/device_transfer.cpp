@@ -15,7 +15,7 @@ using p2p::Task;
 namespace {
 
 constexpr std::size_t kPiece = std::size_t{4} << 20;
-constexpr std::size_t kMostIdle = 2;  // largest number of pairs of chunks to keep
+constexpr std::size_t kMostIdle = 2;  // maximum number of idle pairs of chunks
 
 // A pair of chunks; idle ones are reused.
 class Chunks {

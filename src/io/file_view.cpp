@@ -11,7 +11,7 @@ namespace {
 
 using layout::Datatype;
 
-// Returns the shape of the tiles from the first one to that which contains `position`.
+// Returns the shape of the tiles from the first one to the one that contains `position`.
 layout::Shape shape_up_to(const Datatype& tile, Count position) {
   return layout::shape_of(tile.layout(), tile.size() == 0 ? 0 : position / tile.size() + 1);
 }

@@ -16,7 +16,8 @@ struct State {
   std::vector<std::unique_ptr<Representation>> representations;
   std::vector<std::unique_ptr<p2p::PinnedPool>> pinned_chunks;  // idle ones (device_transfer.hpp)
   std::unique_ptr<Worker> worker;                               // null before the first background job
-  std::uint64_t shared_files = 0;                               // number of shared files made; part of their names
+  std::uint64_t shared_files = 0;                               // number of shared-memory files created; part of their
+                                                                // names
 };
 
 namespace detail {
@@ -24,7 +25,7 @@ extern LayerState<State> current_state;
 }
 
 [[nodiscard]] State& state();
-// Returns the worker thread, which is started at the first call.
+// Returns the worker thread, which is started on the first call.
 [[nodiscard]] Worker& worker();
 
 }  // namespace hr::io
