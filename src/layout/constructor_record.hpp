@@ -1,4 +1,4 @@
-// Record: collects a constructor's arguments in the order that section 5.1.13 defines, and makes the type.
+// Record: collects a constructor's arguments in the order that section 5.1.13 defines, and creates the type.
 #pragma once
 
 #include <utility>
@@ -43,7 +43,7 @@ class Record {
     return *this;
   }
 
-  // Makes the new type with this record and that typemap.
+  // Creates the new type with this record and `map`.
   Status finish(TypemapRef map, Ref<Datatype>* type) {
     Datatype* made = Arena<Datatype>::instance().create();
     if (made == nullptr) {
