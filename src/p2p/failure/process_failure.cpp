@@ -27,7 +27,7 @@ void note_failure() {
 
 Status failed_now(Status why) { return why == Errc::kProcFailedPending ? Status(Errc::kProcFailed) : why; }
 
-// Ignores this process itself, as it waits.
+// Ignores this process itself, because it is waiting.
 Status can_complete_from_any_source(std::uint32_t context) {
   const auto ask = engine()->context_members.acknowledged;
   const auto& all = engine()->failed_processes;
@@ -67,7 +67,7 @@ void interrupt(Request& receive, Status why) {
 }
 
 void set_context_members(const ContextMembers& members) {
-  if (Engine* state = engine()) state->context_members = members;  // none in tests that only use comm/
+  if (Engine* state = engine()) state->context_members = members;  // there is no engine in tests that only use comm/
 }
 
 std::span<const int> failed_processes() noexcept {

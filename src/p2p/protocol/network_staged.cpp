@@ -1,13 +1,13 @@
-// Staged over a network: messages from or to device memory of a process that shares no memory with this one. The
+// Staged over a network: messages from or to device memory, between processes that share no memory. The
 // sender's device copies pieces into pinned memory, and the sender sends a ready-to-send message for each
 // (Transport::send_rts()); the receiver fetches each piece into its own pinned memory, from which its device copies it
-// on. Several pieces are pending at a time, so that the copies of both and the network overlap. If one of the buffers
-// is on the host, the transport reads or writes it directly, or the data is packed and unpacked there.
+// on. Several pieces are in flight at a time, so that the copies on both sides and the network overlap. If one of the
+// buffers is on the host, the transport reads or writes it directly, or the data is packed and unpacked there.
 //
 // Each process has a number of chunks, set by a knob, for sending, and as many for receiving, so that sends never wait
-// for receives. A message that finds no chunk for a while, because the receivers of other messages make no progress,
-// continues through the transport (as a stream does). No call waits: a progress hook polls the pending pieces. Owner:
-// the tables here, until everything in them is complete. Threads: library lock.
+// for receives. A message that finds no free chunk for a while, because the receivers of other messages make no
+// progress, continues through the transport, like a stream. No call waits: a progress hook polls the pending pieces.
+// Owner: the tables here, until everything in them is complete. Threads: library lock.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -33,16 +33,16 @@ namespace {
 
 using layout::device::ChunkCopy;
 
-// Head of a piece, before its transport::RendezvousData.
+// Header of a piece; its transport::RendezvousData follows.
 struct PieceHead {
   std::uint64_t bytes;
 };
 
-// A message is cut into at least kPieces pieces, so that their copies overlap, but into none smaller than kLeastPiece.
+// A message is divided into at least kPieces pieces, so that their copies overlap, but into none smaller than
+// kLeastPiece.
 constexpr std::size_t kPieces = 4;
 constexpr std::size_t kLeastPiece = std::size_t{128} << 10;
-// Limit of the time without a free chunk, after which the receivers that have the chunks are assumed to make no
-// progress.
+// Time without a free chunk after which the receivers that hold the chunks are assumed to make no progress.
 constexpr double kStarvedSeconds = 20e-3;
 
 struct Outgoing;
@@ -96,7 +96,7 @@ struct State final : FileState {
   std::list<Incoming> incoming;
   std::unique_ptr<PinnedPool> out;
   std::unique_ptr<PinnedPool> in;
-  double moved_at = 0;  // time when a chunk of `out` was last taken or given back
+  double moved_at = 0;  // time when a chunk of `out` was last taken or returned
   bool not_pinned = false;
   PolledWait polled;
 };
@@ -216,7 +216,7 @@ bool poll_parts(Outgoing& message) {
   return moved;
 }
 
-// Sends a piece through the transport if it has room, as receivers have all chunks and do not return them.
+// Sends a piece through the transport if that has space, as receivers hold all chunks and do not return them.
 bool bypass(Outgoing& message) {
   Request& send = *message.send;
   if (send.offset_ == send.total_ || message.stopped || !message.failure.ok() || !message.parts.empty()) return false;
@@ -321,7 +321,7 @@ bool start_receiving(Incoming& piece) {
   } else {
     piece.sink.unpack = unpack;
   }
-  static_cast<void>(take_detail());  // detail of memory that cannot be pinned
+  static_cast<void>(take_detail());  // drops the detail, which is about memory that cannot be pinned
   piece.phase = Incoming::Phase::kReceiving;
   const Status status = peer_of(piece.from).transport->receive_rendezvous(piece.from, piece.data, &piece.sink, &piece);
   if (!status.ok()) {
@@ -336,7 +336,7 @@ bool start_receiving(Incoming& piece) {
   return true;
 }
 
-// Ends a receive from a failed process once nothing writes to its buffer any more.
+// Ends a receive from a failed process once nothing writes to its buffer.
 void end_if_failed(Request& receive, int from) {
   const auto& incoming = state().incoming;
   if (!has_failed(from)) return;
@@ -388,7 +388,7 @@ bool advance_receives() {
   return moved;
 }
 
-// Returns the bytes of the pieces of this receive that are pending.
+// Returns the number of bytes in pending pieces of this receive.
 std::size_t bytes_under_way(const Request& receive) noexcept {
   std::size_t bytes = 0;
   for (const Incoming& each : state().incoming) bytes += each.receive == &receive ? each.bytes : 0;
@@ -429,7 +429,7 @@ bool advance(void*) {
   return moved;
 }
 
-// Short messages are left to the stream protocol, whose blocking copy takes less time than all this. The copies overlap
+// Leaves short messages to the stream protocol, whose blocking copy takes less time than all this. The copies overlap
 // with the network, except for the first and the last.
 Estimate probe(const MessageClass& message, const transport::Caps& caps) {
   if (caps.same_node || caps.same_address_space || !caps.rendezvous) return kNotApplicable;

@@ -1,6 +1,6 @@
 // PinnedPool: chunks of pinned host memory of this process, for data in transit between a device and the network.
 //
-// Owner: network_staged.cpp; the memory is allocated at the first use. Threads: library lock.
+// Owner: network_staged.cpp; the memory is allocated on first use. Threads: library lock.
 #pragma once
 
 #include <cstddef>

@@ -1,16 +1,16 @@
 // Staged: messages from or to device memory that cannot move directly from memory to memory. The sender copies pieces
-// into chunks of staging memory, the receiver copies them out, several at a time, so that the copies of both and the
-// messages between them overlap. Chunks are pinned memory that the processes share, or, from device to device if the
-// peer can map it, device memory of the sender (pool, VMM and managed memory cannot be mapped themselves).
+// into chunks of staging memory, the receiver copies them out, several at a time, so that the copies on both sides and
+// the messages between them overlap. Chunks are pinned memory that the processes share, or, from device to device if
+// the peer can map it, device memory of the sender (pool, VMM and managed memory cannot be mapped themselves).
 //
-// The receiver chooses (begin() in staged.cpp; wire::Way in the clear-to-send). The message of a piece names its
-// location (wire::Piece), and the receiver returns the chunk (wire::kChunk). The sender serves its messages in turn, a
-// chunk each. If no chunk is returned for a while, a message continues through the transport (as a stream does), so
-// that a receiver that makes no progress does not hold up others; so does a message for which there is no staging
-// memory. If a copy fails, both processes end the message: the sender reports how many bytes will not arrive. No call
-// waits: a progress hook polls the pending copies. Data on devices is ordered after the default streams because all
-// work is put on blocking streams (mem/device/context.hpp). Owner: the tables in staged_send.cpp and
-// staged_receive.cpp, until everything in them is complete. Threads: library lock.
+// The receiver chooses (begin() in staged.cpp; wire::Way in the clear-to-send). A piece's message names its location
+// (wire::Piece), and the receiver returns the chunk (wire::kChunk). The sender serves its messages in turn, one chunk
+// each. If no chunk is returned for a while, a message continues through the transport (as a stream does), so that a
+// receiver that makes no progress does not hold up others; so does a message for which there is no staging memory. If a
+// copy fails, both processes end the message: the sender reports how many bytes will not arrive. No call waits: a
+// progress hook polls the pending copies. Data on devices is ordered after the default streams because all work is put
+// on blocking streams (mem/device/context.hpp). Owner: the tables in staged_send.cpp and staged_receive.cpp, until
+// everything in them is complete. Threads: library lock.
 #pragma once
 
 #include <cstdint>
@@ -41,10 +41,10 @@ bool begin_send(int to_proc, Request& send, std::uint8_t way);
 bool advance_sends();
 [[nodiscard]] bool sending() noexcept;
 [[nodiscard]] bool holds_send(const Request& send) noexcept;
-// Handles the failure of a receiver (process_failure.hpp): frees its chunks, and ends sends to it once no copy is
-// pending.
+// Handles the failure of a receiver (process_failure.hpp): frees its chunks, and ends sends to the receiver once no
+// copy is pending.
 void fail_pending(int proc);
-// True if another process has a chunk.
+// True if another process holds a chunk.
 [[nodiscard]] bool chunks_away() noexcept;
 void release_chunks();
 
@@ -52,7 +52,7 @@ void release_chunks();
 
 // Prepares to receive through these chunks; false if the receiver cannot reach them.
 bool accept_chunks(const layout::View& data, int from_proc, const mem::device::Export& chunks);
-// Handles a piece; false if it is not part of the message, or is not in memory of that process.
+// Handles a piece; false if it is not part of the message, or is not in that process's memory.
 [[nodiscard]] bool arrive_piece(int from_proc, Request& receive, const transport::Header& header,
                                 const std::byte* payload, std::size_t bytes);
 // Forgets memory that the process has freed.

@@ -10,13 +10,13 @@
 namespace hr::p2p::staged {
 namespace {
 
-// A message is cut into at least kPieces pieces, so that their copies overlap.
+// A message is divided into at least kPieces pieces, so that their copies overlap.
 constexpr std::size_t kPieces = 4;
-// Pieces are not smaller than these sizes, as starting a copy takes about as long as moving that many bytes.
+// Pieces are not smaller than these sizes, as starting a copy takes about as long as moving this number of bytes.
 constexpr std::size_t kLeastByCpu = std::size_t{64} << 10;
 constexpr std::size_t kLeastByEngines = std::size_t{512} << 10;
 constexpr std::size_t kLeastDevice = std::size_t{4} << 20;
-// Limit for pieces that a CPU copies, so that all pending ones fit into its cache.
+// Maximum size of pieces that a CPU copies, so that all pending ones fit into its cache.
 constexpr std::size_t kMostByCpu = std::size_t{256} << 10;
 constexpr std::size_t kDeviceChunks = 4;
 

@@ -19,20 +19,20 @@ class Chunks {
  public:
   Chunks() = default;
   explicit Chunks(std::span<std::byte> shared);
-  // Allocates device memory where `like` is. Errors: the driver's.
+  // Allocates memory on the device of `like`. Errors: the driver's.
   Status allocate(const mem::Location& like);
 
   // Returns the id of this memory in wire::Piece.
   [[nodiscard]] std::uint64_t id() const noexcept { return device_.id(); }
   [[nodiscard]] const mem::device::ExportedBuffer& device() const noexcept { return device_; }
   [[nodiscard]] std::size_t chunk_bytes() const noexcept { return chunk_bytes_; }
-  // Returns the size of the pieces of a message: small enough that several are pending at a time. `by_cpu`: the CPU of
-  // one of the processes copies.
+  // Returns the size of the pieces of a message: small enough for several to be in flight at a time. `by_cpu`: the CPU
+  // of one of the processes copies.
   [[nodiscard]] std::size_t piece_bytes(std::size_t message_bytes, bool by_cpu) const noexcept;
 
   // Pins shared memory for copies by devices.
   Status pin(const layout::View& view);
-  // Return the address of a chunk: host() the one for the CPU (shared memory), address() the one for devices.
+  // Return the address of a chunk: host() for the CPU (shared memory), address() for devices.
   [[nodiscard]] std::byte* host(std::uint32_t chunk) const noexcept { return shared_.data() + chunk * chunk_bytes_; }
   [[nodiscard]] mem::device::DeviceAddress address(std::uint32_t chunk) const noexcept {
     return (shared_.empty() ? device_.address() : pinned_.address()) + chunk * chunk_bytes_;
@@ -46,7 +46,7 @@ class Chunks {
   // Takes a chunk; false if none is free.
   bool take(std::uint32_t* chunk);
   void give(std::uint32_t chunk);
-  // Records that that process has the chunk, until it is returned or the process has failed.
+  // Records that `proc` holds the chunk, until it is returned or the process has failed.
   void lend(std::uint32_t chunk, int proc) { holders_[chunk] = proc; }
   [[nodiscard]] bool is_with(int proc, std::uint32_t chunk) const noexcept {
     return chunk < holders_.size() && holders_[chunk] == proc;

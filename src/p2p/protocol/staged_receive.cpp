@@ -26,7 +26,7 @@ struct Arrival {
   ChunkCopy copy;
 };
 
-// This process's state for one sender.
+// Receiving state for one sender.
 struct Sender {
   std::deque<Arrival> arrivals;  // pieces, in the order in which their copies end
   mem::device::PinnedRange pinned;
@@ -92,7 +92,7 @@ bool lies_in_memory(int from_proc, const wire::Piece& piece, bool rows) {
   return memory == nullptr || (piece.at <= memory->bytes && span <= memory->bytes - piece.at);
 }
 
-// Returns the bytes of this receive's pieces that are being copied out of chunks.
+// Returns the number of bytes of this receive that are being copied out of chunks.
 std::size_t bytes_under_way(const Request& receive) {
   std::size_t bytes = 0;
   for (const auto& [proc, sender] : state().senders) {

@@ -18,7 +18,7 @@
 namespace hr::p2p::staged {
 namespace {
 
-// Limit of the time without a returned chunk, after which the receivers are assumed to make no progress, and other
+// Time without a returned chunk after which the receivers are assumed to make no progress, and other
 // messages must not wait for them.
 constexpr double kStarvedSeconds = 20e-3;
 
@@ -30,7 +30,8 @@ struct Part {
   layout::device::ChunkCopy copy;
 };
 
-// A pending send. The next part starts at Request::offset_; everything before is in `parts`, or known to the receiver.
+// A pending send. The next part starts at Request::offset_; everything before that is in `parts`, or known to the
+// receiver.
 struct Outgoing {
   Request* send;
   int proc;
@@ -48,7 +49,7 @@ struct State final : FileState {
   std::size_t first = 0;  // index of the message that gets the first chunk; advances in turn
   std::unique_ptr<Chunks> shared;
   std::vector<std::unique_ptr<Chunks>> on_devices;  // chunks of each GPU context
-  bool no_device_chunks = false;                    // the failure is noted once, and not retried
+  bool no_device_chunks = false;                    // the failure is logged once, and allocation not retried
   bool not_pinned = false;                          // noted once
 };
 State& state() { return own<State>(); }
@@ -166,7 +167,7 @@ bool poll_parts(Outgoing& message) {
   return moved;
 }
 
-// Sends a piece through the transport if it has room, as receivers have all chunks and do not return them.
+// Sends a piece through the transport if that has space, as receivers hold all chunks and do not return them.
 bool bypass(Outgoing& message) {
   Request& send = *message.send;
   if (send.offset_ == send.total_ || !message.failure.ok() || !message.parts.empty()) return false;

@@ -30,11 +30,11 @@ Status collect(Request** requests, int count) {
 }
 
 void abandon(Request** requests, int count) noexcept {
-  std::string detail = take_detail();  // the error that led here is the one to report
+  std::string detail = take_detail();  // keeps the detail of the error that led here
   for (int i = 0; i < count; ++i) {
     Request* request = std::exchange(requests[i], nullptr);
     if (request == nullptr) continue;
-    // Others may depend on messages already sent.
+    // Other processes may depend on messages that have been sent.
     if (request->is_receive_ && !request->complete()) (void)cancel(*request);
     if (!request->complete()) (void)wait(*request);
     release(request);
@@ -118,7 +118,7 @@ class TaskState final : public RequestState {
 
   Request& request_;
   std::unique_ptr<TaskResources> resources_;
-  TaskFactory* factory_;  // same object as resources_; null unless persistent
+  TaskFactory* factory_;  // the same object as resources_; null unless persistent
   Task task_;
 };
 
