@@ -85,11 +85,11 @@ void write(const Typemap& map, Writer& to) {
   for (const TypemapRef& child : map.children) write(*child, to);
 }
 
-// Limit of the nesting of types, because read() recurses for each level; programs nest far fewer.
+// Maximum nesting depth of types, because read() recurses for each level; programs use far less.
 constexpr int kMostDepth = 1000;
 
-// True if the fields of a node are those that its constructor computes from its children, because they determine where
-// the target's memory is written. Only the bounds may differ (MPI_Type_create_resized).
+// True if the fields of a node are those that its constructor computes from its children. Checked because the fields
+// determine where the target's memory is written. Only the bounds may differ (MPI_Type_create_resized).
 bool holds_together(const Typemap& map) {
   const auto is_negative = [](Count value) { return value < 0; };
   TypemapRef made;
