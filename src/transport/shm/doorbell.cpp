@@ -14,7 +14,7 @@
 
 namespace hr::transport::shm {
 namespace {
-// Atomic, as a thread that connects to other processes writes it while others sleep.
+// Atomic, because a thread that connects to other processes writes it while others sleep.
 std::atomic<bool> barrier_available = false;
 
 // Orders all earlier stores of all registered processes before everything that follows the call.
@@ -26,7 +26,7 @@ void barrier() noexcept {
   }
 }
 
-// Returns the address of the half of the state on which sleepers wait.
+// Returns the address of that half of the state on which sleepers wait.
 std::uint32_t* futex_of(std::atomic<std::uint64_t>& state) noexcept {
   static_assert(sizeof state == 8 && std::atomic<std::uint64_t>::is_always_lock_free);
   return reinterpret_cast<std::uint32_t*>(&state) + (std::endian::native == std::endian::little ? 1 : 0);

@@ -1,27 +1,27 @@
 // Doorbell: shows a process with many peers which of them have sent messages, and lets its threads sleep.
 //
-// Each process has one, in shared memory. `connected` and `pending` have a bit per sender of the node. With few
+// Each process has one, in shared memory. `connected` and `pending` have one bit per sender on the node. With few
 // processes on the node (kDirectPollLimit) the receiver polls the rings of all connected senders and `pending` is not
 // used, so that the sender's fast path is one read of `state`.
 //
 // `state` holds two numbers: the number of the owner's armed threads, the only one that senders read, and the number of
 // rings so far, the word that sleepers wait on.
-// - arm() counts its thread among the armed and notes the rings so far, in one step. The thread checks once more for
+// - arm() counts its thread among the armed and reads the number of rings so far, in one step. The thread checks once
+// more for
 //   arrivals, and sleeps only if there has been no ring since.
 // - wake(), called by a sender or by a thread of the owner, does nothing if no thread is armed. Otherwise it adds one
 //   ring and clears the armed count, in one step, and then ends the sleep of all. Every thread that was armed, asleep
-//   or about to be, finds another number; further senders find no thread armed and make no system call.
+//   or about to sleep, finds a different number; further senders find no thread armed and make no system call.
 // - disarm() removes its thread from the count if it is still in it: if there has been no ring since it armed.
 // So no thread hides another one from the senders, and no ring is lost between a check and the sleep after it. A sleep
-// may end spuriously, by a ring meant for threads that armed earlier.
-// Memory order: a sender publishes its message, then reads `state`; a thread that arms writes `state`, issues a barrier
-// in all processes (membarrier, so that senders need no fence), then checks: at least one of the two sees the other's
-// store. wake() releases and disarm() acquires, so that a woken thread sees the message it was woken for. Without
-// membarrier the sleep is limited to kBlindSleepSeconds instead. The count of rings wraps after 2^32: a thread that
-// stayed between its check and its sleep for exactly that many rings would sleep until its timeout.
-// Owner: the process, which never destroys it; the memory is the segment's. Threads: announce(), ring() and wake() may
-// be called by any thread of any process; arm(), sleep() and disarm() by any thread of the owner, without the library
-// lock.
+// may end spuriously, with a ring meant for threads that armed earlier. Memory order: a sender publishes its message,
+// then reads `state`; a thread that arms writes `state`, issues a barrier in all processes (membarrier, so that senders
+// need no fence), then checks: at least one of the two sees the other's store. wake() releases and disarm() acquires,
+// so that a woken thread sees the message for which it was woken. Without membarrier the sleep is limited to
+// kBlindSleepSeconds instead. The count of rings wraps after 2^32: a thread that stayed between its check and its sleep
+// for exactly this number of rings would sleep until its timeout. Owner: the process, which never destroys it; the
+// memory is the segment's. Threads: announce(), ring() and wake() may be called by any thread of any process; arm(),
+// sleep() and disarm() by any thread of the owner, without the library lock.
 #pragma once
 
 #include <atomic>
@@ -35,17 +35,17 @@ inline constexpr double kBlindSleepSeconds = 200e-6;
 
 struct Doorbell {
   alignas(128) std::atomic<std::uint64_t> state;  // low half: threads armed; high half, the futex: rings
-  std::atomic<std::uint32_t> connections;         // number of bits set in `connected`; grows only
+  std::atomic<std::uint32_t> connections;         // number of bits set in `connected`; only grows
   std::atomic<std::int32_t> pid;                  // pid of the owner; set when it attaches, after the two members below
   // Address at which the owner keeps a random number, and that number. If a process reads another number there, `pid`
-  // is another process in the reader's pid namespace, as the owner is in a different one.
+  // is another process in the reader's pid namespace, because the owner is in a different one.
   std::atomic<std::uint64_t> pid_probe_address;
   std::atomic<std::uint64_t> pid_probe;
   std::atomic<std::uint32_t> left;  // nonzero: the owner receives no more messages
   std::atomic<std::uint64_t> cpus;  // number of the set of the owner's CPUs (Transport::tell_cpus())
   // Number of channels that the owner uses (Transport::offer_channels()); does not change once its job communicates.
   std::atomic<std::uint32_t> channels;
-  // Two bitmaps of words() words each follow: connected, then pending.
+  // Two bitmaps of words() words each follow: `connected`, then `pending`.
 
   static std::size_t words(int processes) noexcept { return (static_cast<std::size_t>(processes) + 63) / 64; }
   static std::size_t footprint(int processes) noexcept;
