@@ -1,4 +1,4 @@
-// One rank of this host. Plain state, owned by HostRanks.
+// One rank on this host. Plain state, owned by HostRanks.
 #pragma once
 
 #include <sys/types.h>
@@ -16,7 +16,7 @@ class Forwarder;
 
 struct Rank {
   int number = 0;
-  pid_t pid = -1;  // also its process group; stays reserved until the job ends, as the zombie is kept
+  pid_t pid = -1;  // also its process group; reserved until the job ends, as the zombie is kept
   bool ended = false;
   int crash = 0;   // signal of the crash that it reports, while it waits for its stack to be shown
   Descriptor pmi;  // this process's end of the PMI socket of its program

@@ -40,7 +40,7 @@ bool is_letter_or_digit(char letter) {
   return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') || (letter >= '0' && letter <= '9');
 }
 
-// Reads a number of slots. `where`: its origin, such as "-hosts a,b" or "-f hosts.txt, line 3".
+// Reads a number of slots. `where`: the origin of the text, such as "-hosts a,b" or "-f hosts.txt, line 3".
 Status read_slots(const std::string& where, std::string_view text, HostSlots* host) {
   if (!read_number(text, &host->slots)) {
     return fail(Errc::kOther, "%s: the slots of a host are a whole number from 1 to %d, not \"%.*s\"", where.c_str(),

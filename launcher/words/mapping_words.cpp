@@ -31,7 +31,7 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-// Fails with a text such as "--map-by cor: ranks go by ... or ...; did you mean core?"
+// Fails with a message such as "--map-by cor: ranks go by ... or ...; did you mean core?"
 Status unknown(const ParsedOption& given, std::string_view word, const char* what,
                std::span<const std::string_view> known) {
   std::string all;
@@ -48,7 +48,7 @@ Status wants_number(const ParsedOption& given, const char* form) {
   return fail(Errc::kOther, "%s: %s wants a whole number from 1 to %d for N", given.text().c_str(), form, kMostRanks);
 }
 
-// Reads "3" or "0-7", and adds these CPUs to the set.
+// Reads "3" or "0-7", and adds these CPUs to `cpus`.
 bool read_range(std::string_view text, topo::CpuSet* cpus) {
   const auto number = [](std::string_view digits, unsigned* value) {
     if (digits.empty() || digits.size() > 5 ||
@@ -94,7 +94,7 @@ Status read_user_list(const ParsedOption& given, std::string_view text, MappingW
               given.text().c_str());
 }
 
-// Reads "0,2,4": every rank may use all of these CPUs, or (`is_ordered`) one each.
+// Reads "0,2,4": every rank may use all of these CPUs, or (`is_ordered`) a single one each.
 Status read_pe_list(const ParsedOption& given, std::string_view text, bool is_ordered, MappingWords* words) {
   words->policy = MappingWords::Policy::kList;
   topo::CpuSet cpus;
@@ -226,7 +226,7 @@ void apply_policy(const MappingWords& words, Mapping* mapping) {
     default:
       break;
   }
-  // Uses all threads that there is room for, divided equally.
+  // Uses as many threads as fit, divided equally.
   if (is_hybrid && words.threads_per_rank == 0) mapping->policy = Mapping::Policy::kShare;
   mapping->bind = words.bind_level ? words.bind_level : words.policy_level;
 }
@@ -325,7 +325,7 @@ Status make_mapping(const MappingWords& words, Mapping* mapping) {
     return kOk;
   }
   if (words.bind_level && words.bind_count > 1) {
-    // --bind-to core:4: each rank has that many of them.
+    // --bind-to core:4: each rank gets four of them.
     mapping->policy = Mapping::Policy::kParts;
     mapping->level = level;
     mapping->unit = *words.bind_level;
@@ -343,7 +343,7 @@ Status make_mapping(const MappingWords& words, Mapping* mapping) {
   }
   // Ranks distributed round-robin over parts are bound to them, unless the user specifies otherwise.
   if (goes_round && !words.bind_level && words.cpus_per_rank == 0) mapping->bind = level;
-  // Ranks of several cores each are placed one after the other, as no single core has room for one.
+  // Ranks with several cores each are placed in order, as none of them fits on a single core.
   if (mapping->count > 1 && mapping->level == mapping->unit && mapping->per_part == 0) mapping->level = Level::kMachine;
   return kOk;
 }
