@@ -5,7 +5,8 @@
 
 In the source a comment `HERE word` marks its line, and `EXPECT text` is a regular expression for a diagnostic, where
 {word} stands for "file.c:line" of that mark and {ranks} for the number of ranks. Every EXPECT must be found, and every
-diagnostic expected. `EXIT n` is the status, `EXIT any` any but 0; 0 without it. SOURCE "-": nothing may be found.
+diagnostic expected. `EXIT n` is the exit status, `EXIT any` any except 0; the default is 0. SOURCE "-": nothing may be
+found.
 """
 
 import re

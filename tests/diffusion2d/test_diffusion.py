@@ -1,4 +1,5 @@
-"""diffusion2d against steps computed here, the same bits from every variant and rank count; errors of wrong usage.
+"""diffusion2d compared with steps computed here, with bitwise equal results from every variant and rank count; errors
+for wrong usage.
 
 HR_MPIEXEC and HR_DIFFUSION2D come from CMake; HR_DEVICE is `host` or `cuda` (two devices). HR_SEED repeats a run.
 """

@@ -1,4 +1,4 @@
-"""One machine as several hosts (mpiexec --as-hosts): the places of ranks, and the end of such jobs."""
+"""One machine as several hosts (mpiexec --as-hosts): placement of ranks, and the end of such jobs."""
 
 import os
 import unittest
@@ -15,7 +15,7 @@ def nodes(*words: str, environment: dict | None = None) -> str:
 
 
 def clean() -> dict:
-    """The environment without variables that this test itself may be run with."""
+    """Returns the environment without variables with which this test itself may be run."""
     return {name: value for name, value in os.environ.items() if name not in ("HEADRACE_AS_HOSTS", "HEADRACE_NETWORK", "HEADRACE_TRANSPORTS")}
 
 

@@ -1,4 +1,4 @@
-"""The options of mpiexec's command line: each has its effect, and no other.
+"""The options of mpiexec's command line: each has its effect and no other.
 
 A row: the words, the expected result. A job of N ranks prints N lines; an error has exit code 2, names the whole
 word, and starts nothing.
@@ -52,7 +52,7 @@ NOTED = [
     ("-v", "is bound to CPU"), ("--display-map", "is bound to CPU"), ("--report-bindings", "is bound to CPU"),
 ]
 
-# words, text of the message besides them
+# words, part of the message besides them
 REFUSED = [
     ("-launchr ssh", "unknown option -launchr; did you mean --launcher?\n"), ("--frob=3", "unknown option --frob=3\n"), ("-nn 2", "-nn"),
     ("-n4", "unknown option -n4\n"), ("-hV", "unknown option -hV\n"), ("-lh", "unknown option -lh\n"),
@@ -85,7 +85,7 @@ REFUSED = [
 ]
 
 
-# words that are understood but impossible here; text of the message
+# words that are understood but impossible here; part of the message
 IMPOSSIBLE = [
     ("--bind-to user:4000", "CPU 4000"), ("--cpu-set 4000", "no CPU 4000"), ("--map-by slot:PE=500", "500 cores for each rank"),
     (f"-n 3 --map-by :NOOVERSUBSCRIBE --cpu-set {CPU}", "room for 1"), (f"-n 2 --bind-to core --nooversubscribe --cpu-set {CPU}", "room for 1"),
@@ -114,7 +114,7 @@ class Table(LaunchTest):
     def test_words_that_are_refused(self):
         for words, message in REFUSED:
             with self.subTest(words):
-                # The program follows the words, so an option that needs a value is last.
+                # The program follows the words, so an option that lacks its value comes last.
                 program = [] if "wants" in message or "two values" in message or "-configfile" in words else SHOW
                 result = run(*words.split(), *program)
                 self.assert_ended(result, 2, message, words.split()[0].split("=")[0], "Usage: mpiexec", "mpiexec --help")
@@ -171,7 +171,7 @@ class HostFiles(LaunchTest):
 
     def test_other_hosts(self):
         self.write("localhost:2\n# more\nnode17 slots=4\n")
-        # No rank runs anywhere before all hosts can start theirs.
+        # No rank runs anywhere until all hosts can start theirs.
         result = run("-n", "3", "--launcher", "false", "-hostfile", self.file, *SHOW)
         self.assert_ended(result, 1, "cannot start ranks on host node17 (rank 2): false ended with code 1\n")
         self.assertEqual(result.stdout, "")

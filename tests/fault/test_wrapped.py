@@ -21,7 +21,7 @@ WRAPPER = "import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:]))"
 
 
 def jobs_of(text: str) -> dict[str, set[str]]:
-    """The probes' output: the ranks of each job, as "0 of 2"."""
+    """Returns the ranks of each job in the probes' output, as "0 of 2"."""
     jobs: dict[str, set[str]] = {}
     for line in text.splitlines():
         words = line.split()
@@ -75,7 +75,7 @@ class Parents(FilesTest):
                               text=True) as shell:
             sleeper = int(shell.stdout.readline())
             self.assertEqual(shell.wait(20), 0)
-            os.kill(sleeper, signal.SIGKILL)  # raises an exception if it has ended
+            os.kill(sleeper, signal.SIGKILL)  # raises an exception if the process has ended
             left_of(lambda: {sleeper} & set(marked_processes(self.mark)), 20)  # its end takes a moment
 
 
@@ -145,7 +145,7 @@ sys.exit(subprocess.call(sys.argv[1:]))
 """
         result = run("-n", "2", "--timeout", "30", sys.executable, "-c", script, *HELLO)
         self.assert_ended(result, 99, "cannot reach mpiexec", "close_fds=False")
-        # And with process ids of its own, where the launcher's does not exist.
+        # The same with its own process ids, among which the launcher's does not exist.
         own = script.replace("(inode, launcher, space,", '(inode, "2147483647", "1",')
         result = run("-n", "2", "--timeout", "30", sys.executable, "-c", own, *HELLO)
         self.assert_ended(result, 99, "cannot reach mpiexec")
@@ -172,7 +172,7 @@ os.execv(sys.argv[1], sys.argv[1:])
         self.assertIn("rank 0 of 1", lines[4])
 
     def test_what_a_program_starts_is_alone(self):
-        # An MPI program started by a rank that is one itself.
+        # An MPI program started by a rank that is itself an MPI program.
         result = run("-n", "2", "--timeout", "30", PROBE, "init", "fence", f"start={' '.join(HELLO)}", "finalize")
         self.assert_ended(result, 0)
         self.assertEqual(sorted(jobs_of(result.stdout).values(), key=sorted), [{"0 of 1"}] * 2, result.stdout)
@@ -256,7 +256,7 @@ class Output(LaunchTest):
             self.assertEqual(result.returncode, 1, result.stderr)
             self.assertIn("the rest of that output is not in the file", result.stderr)
 
-    # Each rank is in the middle of a line when the other one continues with its own.
+    # Each rank is in the middle of a line when the other rank continues its own.
     LONG = """
 import os, sys, time
 name, other, folder = sys.argv[1:]

@@ -1,5 +1,5 @@
-"""halo3d's directive steps in Fortran compared with the C++ program: the same profiles from every step, box and rank count, both ways;
-errors of wrong usage.
+"""halo3d's directive steps in Fortran compared with the C++ program: the same profiles from every step, box and rank
+count, in both directions; errors for wrong usage.
 
 HR_BUILD comes from CMake. HR_SEED repeats a run.
 """
@@ -77,7 +77,7 @@ class Directives(unittest.TestCase):
         self.assert_same_as_cpp(4, "--size", "24,18,6", "--procs", "2,2,1", "--steps", 7)
 
     def test_profiles(self):
-        """The text itself, byte for byte, of every rank and axis."""
+        """The text itself, compared byte by byte, for every rank and axis."""
         with tempfile.TemporaryDirectory() as work:
             flags = ("--local", "13,8,5", "--steps", 3, "--profiles", work)
             job(2, "halo3d", "--pattern", "isend-irecv", *flags)

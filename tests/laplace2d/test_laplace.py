@@ -1,4 +1,5 @@
-"""laplace2d against iterations computed here: the same bits from every variant and rank count; errors of wrong usage.
+"""laplace2d compared with iterations computed here: bitwise the same result from every variant and rank count; errors
+for wrong usage.
 
 HR_BUILD and HR_LANGUAGE (`openacc` or `openmp`) come from CMake. HR_SEED repeats a run.
 """

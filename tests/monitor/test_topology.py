@@ -1,4 +1,4 @@
-"""Switches from Slurm's and ibnetdiscover's files, and the inside of a host from a made-up sysfs."""
+"""Switches from Slurm's and ibnetdiscover's files, and the inside of a host from a synthetic sysfs."""
 
 import dataclasses
 import unittest
