@@ -1,9 +1,10 @@
-"""Cost to jobs of a monitor that watches them: python bench/monitor_overhead.py --build build/dev [--rounds 20]
+"""Measures what a monitor costs the jobs that it watches: python bench/monitor_overhead.py --build build/dev [--rounds
+20]
 
-Measures the message rate of 8 B, the latency of 8 B and halo3d's time, alternately with `headrace monitor` attached (its collector
-and its history, one reading per second) and without it, in changing order. Each figure is the median over the rounds, and the ratio
-is the median of the rounds' ratios. If the monitor has no core besides those of the ranks, the figure includes the time that it
-takes from them.
+Measures the message rate of 8 B, the latency of 8 B and halo3d's time, alternately with `headrace monitor` attached
+(its collector and its history, one sample per second) and without it, in changing order. Each figure is the median over
+the rounds, and the ratio is the median of the rounds' ratios. If the monitor has no core besides those of the ranks,
+the figure includes the time that it takes from them.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class Monitor:
         return self
 
     def seconds(self) -> float:
-        """Returns the CPU seconds that it has used."""
+        """Returns the CPU seconds that the monitor has used."""
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -58,7 +59,7 @@ class Monitor:
 
 
 def programs(build: Path, seconds: float) -> dict[str, tuple[list[str], Callable[[str], float], str, bool]]:
-    """Returns by name: command, its figure, unit, True if more is better."""
+    """Returns for each name: command, figure, unit, True if more is better."""
     mpiexec, repetitions = [build / "bin/mpiexec", "-n", "2"], str(max(5, round(seconds * 100)))
     median = lambda text: json.loads(text)["rows"][0]["median"]  # noqa: E731
     small = ["--sizes", "8", "--reps", repetitions, "--seconds", str(max(1, round(2 * seconds))), "--json", "-"]
