@@ -1,5 +1,4 @@
-"""The parts of the benchmark runner that evaluate results: limits between sizes, goals, and programs that fail or hang.
-"""
+"""Parts of the benchmark runner that evaluate results: limits between sizes, goals, programs that fail or hang."""
 
 import sys
 import tempfile

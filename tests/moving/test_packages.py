@@ -231,8 +231,7 @@ def _modules():
 
 
 class ModuleFiles(unittest.TestCase):
-    """The real module commands load a module file: afterwards mpiexec is found, and a program built by its mpicc runs.
-    """
+    """The real module commands load a module file: then mpiexec is found, and a program built with its mpicc runs."""
 
     @contextmanager
     def tree(self, kind, name):

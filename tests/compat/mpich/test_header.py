@@ -1,5 +1,4 @@
-"""libmpi.so.12 against MPICH's own mpi.h and library: every name exists, and every constant in api/mpich.yaml is right.
-"""
+"""libmpi.so.12 against MPICH's own mpi.h and library: every name exists, every constant in api/mpich.yaml is right."""
 
 import os
 import re
