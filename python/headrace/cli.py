@@ -74,7 +74,8 @@ MAINS: dict[str, Callable[[list[str]], int]] = {"bench": bench.main, "map": wher
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Ends quietly, like other programs, when nobody reads the output any more (headrace info | head -1)."""
+    """Runs the command. Ends quietly, like other programs, when the reader of the output is gone (headrace info | head
+    -1)."""
     try:
         code = run(sys.argv[1:] if arguments is None else arguments)
         sys.stdout.flush()

@@ -5,8 +5,9 @@
      "command": ["/home/me/bin/tell"], "webhook": "https://example.org/hook"}
 
 A rule applies to a subject (a rank, a link, a GPU, a job, a host) when its figure is above the limit for that many seconds. An alert is
-delivered once when the rule begins to hold, and once when it no longer holds. A separate thread makes the deliveries, so that a slow
-command or server does not delay a reading; deliveries that do not fit into its queue are counted, and shown on the page. """
+delivered once when the rule begins to hold, and once when it no longer holds. A separate thread performs the
+deliveries, so that a slow command or server does not delay a reading; deliveries that do not fit into its queue are
+counted, and shown on the page."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ Machine = dict[str, dict[str, float]]
 
 
 class Wrong(Exception):
-    """One sentence: what is wrong with the file of rules."""
+    """One sentence: what is wrong with the rules file."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,8 @@ class _Straight(urllib.request.HTTPRedirectHandler):
 
 
 def deliver(rules: Rules, event: dict) -> str:
-    """Runs the command, with the event as JSON on its standard input, and posts the event to the webhook. Returns what went wrong."""
+    """Runs the command, with the event as JSON on its standard input, and posts the event to the webhook. Returns the
+    errors."""
     data = json.dumps(event).encode()
     problems = []
     if rules.command:

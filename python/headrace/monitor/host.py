@@ -1,5 +1,5 @@
-"""Figures of the machine: cores, network interfaces, links, GPUs, and where they are. Rates cover the time since the last call; a GPU library that fails is not
-used again."""
+"""Figures of the machine: cores, network interfaces, links, GPUs, and their locations. Rates cover the time since the
+last call; a GPU library that fails is not used again."""
 
 from __future__ import annotations
 

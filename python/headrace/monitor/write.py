@@ -1,7 +1,7 @@
-"""Turns sweeps into rows: the changes since the last one that was written.
+"""Turns sweeps into rows: the changes since the last written sweep.
 
-The last written state is kept in memory, and read back from the file for a job that is already in it, so that sums are correct
-however often the monitor restarts.
+The last written state is kept in memory, and read back from the file for a job that is already in it, so sums are
+correct however often the monitor restarts.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Writer:
         self._names: dict[str, int] = {name: number for number, name in self.db.execute("SELECT id, name FROM names")}
 
     def kept(self) -> None:
-        """Notes that the last write was committed. Jobs that have ended do not need their sums any more."""
+        """Notes that the last write was committed. Jobs that have ended no longer need their sums."""
         for known in self._jobs.values():
             if known.ended and known.totals:
                 known.totals = {}
@@ -89,7 +89,7 @@ class Writer:
         if any(reading.details is not None for reading in readings):
             self._changes(known, readings, now)
             self._marks(known, readings)
-            # The details of an ended job are read a last time before it counts as ended.
+            # An ended job's details are read a last time before it counts as ended.
             known.ended = not unseen and all(reading.ended for reading in readings)
         self.db.execute("UPDATE jobs SET seen = ?, ended = ? WHERE id = ?", (now, known.ended, known.id))
 
