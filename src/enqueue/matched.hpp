@@ -39,7 +39,7 @@ class Matched : public p2p::RequestState {
   [[nodiscard]] const char* what() const noexcept override { return before_->what(); }
 
   enum class Kind : std::uint8_t { kSend, kReceive, kAllreduce, kLong };
-  // Name for error texts.
+  // Name for error messages.
   [[nodiscard]] virtual std::string text() const { return what(); }
   // Adds the words for which the stream waits; none if the kernel waits.
   virtual void add_words(std::vector<mem::device::DeviceAddress>* words) const = 0;

@@ -228,7 +228,7 @@ class RequestList {
 class TaskResources {
  public:
   virtual ~TaskResources() = default;
-  // Name for error texts: "allreduce".
+  // Name for error messages: "allreduce".
   [[nodiscard]] virtual const char* what() const noexcept = 0;
   // Makes later starts independent of the default stream (mem/independent.hpp).
   virtual void become_independent() {}

@@ -14,7 +14,7 @@ namespace hr::transport::shm {
 inline constexpr std::size_t kPartsTogether = 16;
 
 struct Process {
-  int rank;  // rank, for error texts
+  int rank;  // rank, for error messages
   pid_t pid;
 };
 
