@@ -420,7 +420,7 @@ inline void* open_ipc(const IpcHandle& handle) {
 inline void copy_async(void* to, const void* from, std::size_t bytes, Stream stream) {
   if (bytes != 0) GPU_CALL(cuMemcpyAsync, detail::address_of(to), detail::address_of(from), bytes, stream);
 }
-// Copies `rows` rows of `bytes` bytes, spaced by the pitches, with a copy engine.
+// Copies `rows` rows of `bytes` bytes, with a pitch for each side, through a copy engine.
 inline void copy_pitched_async(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
                                std::size_t bytes, std::size_t rows, Stream stream) {
   detail::PitchedCopy copy;

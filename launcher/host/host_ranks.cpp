@@ -78,8 +78,8 @@ HostRanks::~HostRanks() {
   }
 }
 
-// Sends without waiting. A rank sends one request at a time and reads the answer, so there is room unless the rank has
-// ended.
+// Sends without waiting. A rank sends one request at a time and reads the answer, so there is space unless the rank
+// has ended.
 void HostRanks::send_line(int number, std::string_view line) {
   const std::string text = std::string(line) + "\n";
   const Rank* rank = find(number);

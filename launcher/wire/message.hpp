@@ -85,7 +85,7 @@ std::string encode(const Message& message);
 // exist.
 std::optional<Message> decode(std::string_view bytes);
 
-// Encodes pairs as message texts, each of which easily fits into a frame.
+// Encodes pairs as message strings, each of which easily fits into a frame.
 std::vector<std::string> pack(const std::vector<KeyValue>& pairs);
 // Decodes pairs; false if the text does not have the form that pack() produces.
 bool unpack(std::string_view text, std::vector<KeyValue>* pairs);

@@ -34,7 +34,7 @@ std::string written(const OptionSpec& word, const char* between = ",") {
   return text;
 }
 
-// Prints text in lines that begin at `column`. `at`: position of the cursor.
+// Prints text in lines that start at `column`. `at`: position of the cursor.
 void print_wrapped(std::string_view text, std::size_t at, std::size_t column) {
   if (at + 1 > column) {
     std::printf("\n");

@@ -72,7 +72,7 @@ inline constinit Parts parts{};
 
 namespace detail {
 inline std::atomic<std::size_t> parts_used{0};
-// One word, so that the initial-exec model of thread-local storage has room for it.
+// One word, so that it fits into the static thread-local storage of the initial-exec model.
 __attribute__((tls_model("initial-exec"))) inline constinit thread_local Part* own = nullptr;
 }  // namespace detail
 

@@ -43,7 +43,7 @@ class TestGuard {
     }
   }
   // Makes progress for calls that report all complete requests: like poll_unless(), but once something has moved, makes
-  // further rounds until done() is true or nothing moves any more, up to a limit.
+  // further rounds until done() is true or nothing moves, up to a limit.
   template <class Known, class Done>
   void poll_on(Known&& known, Done&& done) {
     if (watched_) [[unlikely]]

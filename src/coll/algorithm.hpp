@@ -1,4 +1,4 @@
-// Algorithm: one way to execute an operation; and the list of all algorithms.
+// Algorithm: a method of executing an operation; and the list of all algorithms.
 //
 // An algorithm is one file <operation>/<algorithm>.cpp that defines its record, and one line in registry.cpp. Its probe
 // is pure: it depends only on facts that are the same on every process of the communicator, so that all processes make

@@ -3,7 +3,7 @@
 // Each process keeps a mask of its free numbers. The members of a new communicator combine their masks with AND, and
 // choose the lowest number that is free on all of them.
 //
-// Two agreements in which a process takes part at the same time (threads; MPI_Comm_idup) could choose the same number.
+// Two agreements in which a process takes part concurrently (threads; MPI_Comm_idup) could choose the same number.
 // So after the choice, every member tries to reserve the number, and the members combine their success with AND. If a
 // reservation failed, they start again, with a choice that depends on the agreement, so that two agreements do not
 // collide forever. No member holds a reservation while it waits for a first round, so no order of agreements can
@@ -42,7 +42,7 @@ p2p::Task agree_on_context(Agreement agreement, std::uint32_t* context);
 
 // Releases a context. Contexts that exist from the start stay taken.
 void release_context(std::uint32_t context) noexcept;
-// Releases a context later: after so many others have been released in this way that no member can still send messages
+// Releases a context later: once enough others have been released like this that no member can still send messages
 // about this one (consensus.hpp).
 void rest_context(std::uint32_t context);
 // Marks as taken the context of a communicator that remains from an earlier use of MPI.

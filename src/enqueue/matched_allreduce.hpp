@@ -36,7 +36,7 @@ class MatchedAllreduce final : public Matched {
 // True for memory that other processes' kernels may use.
 bool is_usable(const layout::View& view);
 
-// Returns a match for a reduction of any length that its processes, all on this host, may execute in this way; null for
+// Returns a match for a reduction of any length that its processes, all on this host, may execute like this; null for
 // other requests. The answer is the same on all processes.
 std::unique_ptr<Match> match_allreduce(p2p::Request& request);
 

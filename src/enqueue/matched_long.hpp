@@ -36,7 +36,7 @@ class MatchedLong final : public Matched {
   [[nodiscard]] std::vector<Release> releases() const override;
 };
 
-// Returns a match for a reduction that its processes, all on this host, may execute in this way. The answer is the same
+// Returns a match for a reduction that its processes, all on this host, may execute like this. The answer is the same
 // on all processes.
 std::unique_ptr<Match> match_long_allreduce(p2p::Request& request, const coll::Call& call);
 

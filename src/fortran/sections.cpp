@@ -161,8 +161,8 @@ struct Known {
   MPI_Datatype made = MPI_DATATYPE_NULL;
 };
 constexpr std::size_t kKnown = 16;
-// A single word per thread, so that the initial-exec model of thread-local storage has room for it. The table is not
-// freed when the thread ends, as its datatypes may be in use.
+// A single word per thread, so that it fits into the static thread-local storage of the initial-exec model. The table
+// is not freed when the thread ends, as its datatypes may be in use.
 __attribute__((tls_model("initial-exec"))) thread_local Known* known = nullptr;
 
 bool same(const Shape& a, const Shape& b) noexcept {

@@ -2,7 +2,7 @@
 // modules and kernels. Everything else about devices (mem/device/, layout/device/ and the layers above) calls this
 // table and names no maker.
 //
-// A maker is a folder beside mem/device/ with one record, which mem/device/maker_list.cpp lists. Its open() loads the
+// A maker is a folder next to mem/device/ with one record, which mem/device/maker_list.cpp lists. Its open() loads the
 // driver's library at run time and fills the table: with the driver's own functions where the ABI agrees, else with
 // small functions that translate. The build needs no header or library of a maker. The numbers below (results,
 // attributes, flags) are those of the table; a maker whose numbers differ also translates these.

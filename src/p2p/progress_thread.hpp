@@ -29,7 +29,7 @@ Status start_for_streams();
 // Attention that the thread pays to words that a device writes, which ring no doorbell: none; short sleeps between
 // polls; no sleep at all.
 enum class Attention : std::uint8_t { kNone, kPolling, kAwake };
-// May be called in every round; wakes the thread if it must pay more attention.
+// May be called in every round; wakes the thread if it must poll more often.
 void attend(Attention attention) noexcept;
 // True if the thread is running and polls all the time, so that work which a call leaves undone is started immediately,
 // outside the program's time.

@@ -1,6 +1,6 @@
 // Modules and kernels: an image made by hr_fatbin() names itself in a trailer; its kernels are functions of
 // lib<name>_host_kernels.so, the same sources compiled for the CPU, searched for in the directories of
-// FAKE_CUDA_KERNELS (separated by ':') and beside this library.
+// FAKE_CUDA_KERNELS (separated by ':') and next to this library.
 #include <dlfcn.h>
 
 #include <cstdlib>

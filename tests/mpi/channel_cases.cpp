@@ -249,7 +249,7 @@ void partitioned() {
   });
 }
 
-// Many times, a communicator is freed or disconnected while messages on it are pending.
+// Repeatedly frees or disconnects a communicator while messages on it are pending.
 void freed() {
   const int peer = rank ^ 1;
   for (int round = 0; round < 100; ++round) {
@@ -268,7 +268,7 @@ void freed() {
   }
 }
 
-// Messages between two groups, at the same time as messages of threads with channels.
+// Messages between two groups, concurrent with messages of threads with channels.
 void inter() {
   const bool odd = rank % 2 == 1;
   MPI_Comm local;

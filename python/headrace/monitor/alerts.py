@@ -26,7 +26,7 @@ from headrace import own_files
 from headrace.monitor.model import Reading, Sweep, clean
 
 _RULES_MOST = 64
-_SUBJECTS_MOST = 2000  # limit of the subjects for which rules hold at the same time
+_SUBJECTS_MOST = 2000  # limit of the subjects for which rules hold at once
 _QUEUE_MOST = 200
 _SECONDS = 20.0  # time limit of a command or a web hook
 _SHOWN = 4

@@ -11,7 +11,7 @@
 namespace hr::bind::impl {
 namespace {
 
-// Withdraws the receive of a pair whose send has failed: the peer's send may have failed in the same way, and its
+// Withdraws the receive of a pair whose send has failed: the peer's send may have failed, too, and its
 // message then never arrives.
 void give_up_after(const p2p::Request& send, p2p::Request& receive) {
   // No effect if the receive is already matched, in which case it will complete.

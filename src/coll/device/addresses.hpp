@@ -1,5 +1,5 @@
 // DeviceAddresses: where this process's buffers are, for the GPUs of the other processes. Each process publishes its
-// own beside its flag line (shared/segment.hpp) at the start of an operation that begins with an exchange of device
+// own next to its flag line (shared/segment.hpp) at the start of an operation that begins with an exchange of device
 // addresses.
 //
 // Reductions describe two buffers. Operations that move data describe pieces: data that this process sends, its layout

@@ -1,9 +1,9 @@
 // DeviceBuffers: the device buffers of all processes of a collective, as mapped for this process's GPU.
 //
 // In device collectives, GPUs move the data and the hosts do everything else. The processes publish the addresses of
-// their buffers beside their flag lines (addresses.hpp), each GPU copies and combines directly between the buffers, and
-// a word of each process shows when its GPU is done. No kernel ever waits for another, so any number of processes may
-// share a GPU.
+// their buffers next to their flag lines (addresses.hpp), each GPU copies and combines directly between the buffers,
+// and a word of each process shows when its GPU is done. No kernel ever waits for another, so any number of processes
+// may share a GPU.
 //
 // All processes must agree to use a device algorithm, because one may pass host memory and another device memory.
 // From an agreed sequence number on (shared/address_exchange.cpp), every collective of the communicator begins with an

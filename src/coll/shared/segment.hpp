@@ -157,7 +157,7 @@ class Segment {
   // True if processes outnumber the node's cores, as agreed when the flag lines were opened.
   [[nodiscard]] bool oversubscribed() const noexcept { return oversubscribed_; }
 
-  // If flag lines and data slots of two members change hands: returns the member whose memory `rank` writes in this use
+  // If two members alternate flag lines and data slots: returns the member whose memory `rank` writes in this use
   // (`lap`: number of earlier uses).
   [[nodiscard]] static int holder(int rank, std::uint64_t lap) noexcept { return (lap & 1) == 0 ? rank : 1 - rank; }
 

@@ -17,7 +17,7 @@ void release_connections(Communicator& comm) noexcept;
 // Waits until all processes of other jobs in the communicator have called this, or have failed. Does nothing if there
 // are none.
 void leave_together(Communicator& comm);
-// Waits in the same way for all processes that are still connected, and then disconnects from them.
+// Likewise waits for all processes that are still connected, and then disconnects from them.
 void say_goodbye();
 
 }  // namespace hr::comm

@@ -29,7 +29,7 @@ const char* kind_name(const Location& where) noexcept {
   return "?";
 }
 
-// Both make short copies between host memory and a time-sliced device, with a copy engine and through pinned memory.
+// Both perform short copies between host memory and a time-sliced device, with a copy engine and through pinned memory.
 Status copy_in_short(Context& context, void* to, const void* from, std::size_t bytes) {
   const device::TwoRows rows{bytes};
   device::PinnedStaging staging;

@@ -75,7 +75,7 @@ bool offer() {
   if (found == active.end() || mem::maybe_device() || engine()->failure_watch != nullptr || state.over != nullptr)
     return false;
   const auto chosen = static_cast<int>(knobs().channels);
-  // There is one channel per thread that can run at the same time, in addition to channel 0.
+  // There is one channel per thread that can run concurrently, in addition to channel 0.
   const int suitable = progress.own_cores == 1 ? 1 : progress.own_cores + 1;
   const int number = std::min({chosen != 0 ? chosen : suitable, (*found)->most_channels() + 1, kMost});
   if (number <= 1) return false;

@@ -20,7 +20,7 @@ std::size_t piece_of(std::size_t bytes, const transport::Caps& caps) {
   return std::clamp(bytes / 4 / kPieceUnit * kPieceUnit, kLeastPiece, std::max(kLeastPiece, caps.chunk_bytes));
 }
 
-// Always applicable. Counts a clear-to-send, the stream of pieces, which both sides copy at the same time, and a
+// Always applicable. Counts a clear-to-send, the stream of pieces, which both sides copy concurrently, and a
 // blocking copy for each piece on a device.
 Estimate probe(const MessageClass& message, const transport::Caps& caps) {
   const std::size_t piece = piece_of(message.bytes, caps);

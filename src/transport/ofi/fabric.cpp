@@ -209,7 +209,7 @@ void Fabric::remove_address(fi_addr_t address) noexcept {
 }
 
 Status Fabric::add(void* address, std::size_t bytes, std::uint64_t access, Registration* out) {
-  // Keys that this process chooses are random: nobody can guess them.
+  // Keys that this process chooses are random: others cannot guess them.
   std::uint64_t key = 0;
   const auto mode = static_cast<std::uint64_t>(info_->domain_attr->mr_mode);
   int made = -FI_ENOKEY;

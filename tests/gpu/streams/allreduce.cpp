@@ -114,7 +114,7 @@ void others(const Kernels& kernels) {
   CHECK_OK(MPI_Op_free(&user));
 }
 
-// A sum that grows by one each time, between kernels, with a message beside it: `starts` starts of both per launch.
+// A sum that grows by one each time, between kernels, with a concurrent message: `starts` starts of both per launch.
 class Chain {
  public:
   Chain(const Lane& lane, std::size_t count)

@@ -82,7 +82,7 @@ void operations(const Kernels& kernels, bool alone) {
 }
 
 // Ranks wait in different orders, and for messages that others send after their reduction: a wait for a reduction
-// depends only on the starts by the others.
+// depends only on the other ranks' starts.
 void orders(const Kernels& kernels) {
   const Lane lane(kernels);
   Reduction first(lane, {kTypes[0], kOps[0], 50001}, true), second(lane, {kTypes[6], kOps[2], 70001}, true);

@@ -83,7 +83,7 @@ bool mapped(void* page) {
   return ::mincore(page, static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)), &in_memory) == 0;
 }
 
-// Allocates so much that it is returned to the system when freed. (The sanitizers' allocators keep it.)
+// Allocates enough that free() returns it to the system. (The sanitizers' allocators keep it.)
 void memory() {
   constexpr MPI_Aint kBytes = 64L << 20;
   void* base = nullptr;
