@@ -60,7 +60,7 @@ bool parse_scaling(const std::string& text, Scaling& scaling) {
   return true;
 }
 
-// Result of parsing an option; `wants`: the form that a value must have; empty if the option is unknown.
+// Result of parsing an option; `wants`: the required form of its value; empty if the option is unknown.
 struct Outcome {
   bool taken;
   std::string wants;
@@ -74,7 +74,7 @@ Outcome parse_valued(const std::string& name, const std::string& value, Options&
   if (name == "--device") return {parse_device(value, options), "host, cuda, cuda:N or auto"};
   if (name == "--scaling") return {parse_scaling(value, options.scaling), "strong, weak or both"};
   if (name == "--grid") return {parse_grid(value, options), "NX,NY, each at least 1, like 128,8192"};
-  if (name == "--steps") return {parse_int(value, 1, options.steps), "a whole number of at least 1"};
+  if (name == "--steps") return {parse_int(value, 1, options.steps), "an integer of at least 1"};
   if (name == "--json") return {!(options.json = value).empty(), "the name of a file"};
   return {false, ""};
 }
@@ -103,7 +103,7 @@ ParseResult parse(int argc, char** argv, Options& options, std::string& message)
     if (outcome.wants.empty()) {
       message = "unknown option '" + name + "'; --help lists those there are";
     } else {
-      message = name + " wants " + outcome.wants + (has_value ? ", not '" + value + "'" : "");
+      message = name + " requires " + outcome.wants + (has_value ? ", not '" + value + "'" : "");
     }
     return ParseResult::kError;
   }

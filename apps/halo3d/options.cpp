@@ -48,7 +48,7 @@ bool parse_device(const std::string& text, DeviceChoice& device) {
   return true;
 }
 
-// Sets an option that has no value; true if `name` is one.
+// Sets an option without a value; true if `name` is one.
 bool parse_flag(const std::string& name, Options& options) {
   if (name == "--reverse") {
     options.reverse = true;
@@ -106,7 +106,8 @@ ParseResult parse(int argc, char** argv, Options& options, std::string& message)
       case Outcome::kTaken:
         break;
       case Outcome::kBadValue:
-        message = has_value ? "option " + name + " does not take '" + value + "'" : "option " + name + " wants a value";
+        message =
+            has_value ? "option " + name + " does not take '" + value + "'" : "option " + name + " requires a value";
         return ParseResult::kError;
       case Outcome::kUnknown:
         message = "unknown option '" + name + "'";

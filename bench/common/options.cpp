@@ -101,7 +101,7 @@ ParseResult OptionTable::parse(int argc, char** argv, std::string& message) cons
     }
     if (!known->argument.empty() && equals == std::string::npos) {
       if (++i == argc) {
-        message = "option " + name + " wants a value";
+        message = "option " + name + " requires a value";
         return ParseResult::kError;
       }
       value = argv[i];

@@ -61,7 +61,7 @@ Status take_values(const OptionSpec& word, const Words& words, std::size_t* at, 
   }
   if (word.arity == Arity::kVariable && given->values.size() == 1) split_variable(given->values);
   if (given->values.size() == wanted) return kOk;
-  return fail(Errc::kOther, "%s wants %s: %.*s", given->text().c_str(), describe(word.arity),
+  return fail(Errc::kOther, "%s requires %s: %.*s", given->text().c_str(), describe(word.arity),
               static_cast<int>(word.values.size()), word.values.data());
 }
 

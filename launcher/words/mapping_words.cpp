@@ -45,7 +45,7 @@ Status unknown(const ParsedOption& given, std::string_view word, const char* wha
 }
 
 Status wants_number(const ParsedOption& given, const char* form) {
-  return fail(Errc::kOther, "%s: %s wants a whole number from 1 to %d for N", given.text().c_str(), form, kMostRanks);
+  return fail(Errc::kOther, "%s: %s requires an integer from 1 to %d for N", given.text().c_str(), form, kMostRanks);
 }
 
 // Reads "3" or "0-7", and adds these CPUs to `cpus`.
@@ -84,7 +84,7 @@ Status read_user_list(const ParsedOption& given, std::string_view text, MappingW
     topo::CpuSet cpus;
     if (!read_cpus(entry, '+', &cpus)) {
       return fail(Errc::kOther,
-                  "%s: \"%s\" is no CPU; a list has an entry for each rank: 0,2-3,8+12 (CPU 0; 2 and 3; 8 and 12)",
+                  "%s: \"%s\" is not a CPU; a list has an entry for each rank: 0,2-3,8+12 (CPU 0; 2 and 3; 8 and 12)",
                   given.text().c_str(), entry.c_str());
     }
     words->mapping.list.push_back(std::move(cpus));
@@ -99,7 +99,7 @@ Status read_pe_list(const ParsedOption& given, std::string_view text, bool is_or
   words->policy = MappingWords::Policy::kList;
   topo::CpuSet cpus;
   if (!read_cpus(text, ',', &cpus))
-    return fail(Errc::kOther, "%s: pe-list wants CPUs: pe-list=0,2,8-11", given.text().c_str());
+    return fail(Errc::kOther, "%s: pe-list requires CPUs: pe-list=0,2,8-11", given.text().c_str());
   words->mapping.list.clear();
   if (!is_ordered) {
     words->mapping.list.push_back(std::move(cpus));
@@ -309,7 +309,7 @@ Status read_rank_by(const ParsedOption& given, MappingWords* words) {
 Status read_cpu_set(const ParsedOption& given, topo::CpuSet* cpus) {
   cpus->clear();
   if (read_cpus(given.value(), ',', cpus)) return kOk;
-  return fail(Errc::kOther, "%s: that is no list of CPUs, as in 0,2,8-11", given.text().c_str());
+  return fail(Errc::kOther, "%s: that is not a list of CPUs, as in 0,2,8-11", given.text().c_str());
 }
 
 Status make_mapping(const MappingWords& words, Mapping* mapping) {

@@ -94,7 +94,7 @@ LateSocket& late_socket() {
     } else if (number_of(environment("PMI_FD")) >= 0 && number_of(environment("PMI_SIZE")) > 1 &&
                number_of(environment("PMI_RANK")) == 0) {
       log::write(log::Level::kError,
-                 "PMI_FD is %s, which is no open socket: the parent has closed the connection to the launcher, and "
+                 "PMI_FD is %s, which is not an open socket: the parent has closed the connection to the launcher, and "
                  "this process is a job of its own (PMI_SIZE is %s)",
                  environment("PMI_FD"), environment("PMI_SIZE"));
     }

@@ -109,10 +109,10 @@ Status dial(const std::string& port_name, std::unique_ptr<Channel>* channel) {
   const bool formed = parts.size() == 5 && parts[0] == kKind && parts[3].size() == kSecretDigits &&
                       parts[4].size() == kSecretDigits &&
                       ::inet_pton(AF_INET, std::string(parts[1]).c_str(), &address.sin_addr) == 1;
-  if (!formed) return bad_name(port_name, "is no port name");
+  if (!formed) return bad_name(port_name, "is not a port name");
   const auto read = std::from_chars(parts[2].data(), parts[2].data() + parts[2].size(), number);
   if (read.ec != std::errc() || read.ptr != parts[2].data() + parts[2].size() || number == 0)
-    return bad_name(port_name, "is no port name");
+    return bad_name(port_name, "is not a port name");
   address.sin_port = htons(number);
   const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (socket < 0) return fail(Errc::kOther, "no socket to connect to a port with: %s", std::strerror(errno));
@@ -128,8 +128,8 @@ Status dial(const std::string& port_name, std::unique_ptr<Channel>* channel) {
     if (::getsockopt(socket, SOL_SOCKET, SO_ERROR, &reason, &size) != 0) reason = errno;
   }
   if (reason != 0) {
-    return fail(Errc::kPort, "nobody listens at %s: %s; was it closed (MPI_Close_port)?", shown_port(port_name).c_str(),
-                std::strerror(reason));
+    return fail(Errc::kPort, "no process listens at %s: %s; was it closed (MPI_Close_port)?",
+                shown_port(port_name).c_str(), std::strerror(reason));
   }
   *channel = std::move(made);
   return kOk;

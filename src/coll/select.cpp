@@ -52,7 +52,7 @@ Status add_rows(std::span<const SelectionRow> rows, Choices& choices) {
   for (const SelectionRow& row : rows) {
     const Named algorithm = named(row.operation, row.algorithm);
     if (!algorithm.known) {
-      return fail(Errc::kArg, "the selection table names \"%.*s\", which is no algorithm of %s",
+      return fail(Errc::kArg, "the selection table names \"%.*s\", which is not an algorithm of %s",
                   static_cast<int>(row.algorithm.size()), row.algorithm.data(), name(row.operation));
     }
     choices[index(row.operation)].push_back({row.max_bytes, row.max_ranks, row.memory, algorithm.algorithm,

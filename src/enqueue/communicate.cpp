@@ -68,7 +68,7 @@ Status nothing_to_do(p2p::Request** inner, int source) {
   p2p::Completion completion;
   completion.source = source;
   *inner = p2p::completed_request(completion);
-  return *inner != nullptr ? kOk : fail(Errc::kNoMem, "no room for another request: complete or free some first");
+  return *inner != nullptr ? kOk : fail(Errc::kNoMem, "no memory for another request: complete or free some first");
 }
 
 class Send final : public Operation {

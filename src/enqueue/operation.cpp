@@ -309,7 +309,7 @@ Status append_work(Stream& stream, std::span<const Launch> before, std::span<Str
 
 Status make_request(const OperationPointer& operation, p2p::Request** request) {
   p2p::Request* const made = Arena<p2p::Request>::instance().create();
-  if (made == nullptr) return fail(Errc::kNoMem, "no room for another request: complete or free some first");
+  if (made == nullptr) return fail(Errc::kNoMem, "no memory for another request: complete or free some first");
   made->state_ = std::make_unique<EnqueuedState>(operation);
   operation->comm_->retain();
   made->communicator_ = operation->comm_;

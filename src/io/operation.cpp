@@ -94,7 +94,7 @@ Status Operation::convert() {
 Status Operation::find_position() {
   const Count etype = view_->etype_bytes();
   if (bytes() % etype != 0) {
-    return fail(Errc::kArg, "%lld bytes are no whole number of the view's etypes of %lld bytes",
+    return fail(Errc::kArg, "%lld bytes are not a multiple of the view's etype size, %lld bytes",
                 static_cast<long long>(bytes()), static_cast<long long>(etype));
   }
   if (writes() && bytes() != 0 && view_->empty())

@@ -47,7 +47,7 @@ class Record {
   Status finish(TypemapRef map, Ref<Datatype>* type) {
     Datatype* made = Arena<Datatype>::instance().create();
     if (made == nullptr) {
-      return fail(Errc::kNoMem, "no room for another datatype (%zu are alive); free those no longer needed",
+      return fail(Errc::kNoMem, "no memory for another datatype (%zu are alive); free those no longer needed",
                   Arena<Datatype>::instance().live());
     }
     made->set_typemap(std::move(map));

@@ -22,7 +22,7 @@ Status check_order(int order) {
 
 Status scaled(Count a, Count b, Count* product) {
   if (__builtin_mul_overflow(a, b, product)) {
-    return fail(Errc::kCount, "the whole array of this type has more bytes than fit 63 bits");
+    return fail(Errc::kCount, "the entire array of this type has more bytes than 63 bits can count");
   }
   return kOk;
 }

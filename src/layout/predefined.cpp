@@ -60,7 +60,7 @@ Status unnamed(int combiner, std::initializer_list<int> arguments, std::uintptr_
   Ref<Datatype>& entry = known[{combiner, std::vector<int>(arguments)}];
   if (!entry) {
     Datatype* made = arena.create();
-    if (made == nullptr) return fail(Errc::kNoMem, "no room for another datatype; free those no longer needed");
+    if (made == nullptr) return fail(Errc::kNoMem, "no memory for another datatype; free those no longer needed");
     made->row_ = basic_type(abi_value);
     made->basic_ = made->row_->basic;
     made->set_typemap(leaf_typemap(*made->row_));

@@ -48,7 +48,7 @@ int flavor_value(Flavor flavor) {
 // Creates a window that so far has only its communicator.
 Status begin(Flavor flavor, const comm::Info* hints, comm::Communicator& comm, Ref<Window>* window) {
   Ref<Window> made = Ref<Window>::adopt(Arena<Window>::instance().create());
-  if (!made) return fail(Errc::kNoMem, "no room for another window: free some that are not needed");
+  if (!made) return fail(Errc::kNoMem, "no memory for another window: free those no longer needed");
   made->flavor_ = flavor;
   HR_TRY(comm::create(comm, *comm.local_, &made->comm_));
   made->group_ = made->comm_->local_;

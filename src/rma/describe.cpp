@@ -171,7 +171,7 @@ Status make(std::span<const std::byte> description, Ref<Datatype>* type) {
   if (base != nullptr && (base->size() == 0 || map->size % base->size() != 0))
     return fail(Errc::kIntern, "the elements of a target's datatype are no %s", base->name().c_str());
   Ref<Datatype> made = Ref<Datatype>::adopt(Arena<Datatype>::instance().create());
-  if (!made) return fail(Errc::kNoMem, "no room for another datatype: free some that are not needed");
+  if (!made) return fail(Errc::kNoMem, "no memory for another datatype: free those no longer needed");
   made->set_typemap(std::move(map));
   if (base != nullptr) {
     made->contents_.combiner = abi::kCombinerDup;

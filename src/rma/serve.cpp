@@ -222,7 +222,7 @@ void take_operation(int from, const transport::Header& header, const std::byte* 
   wire::Head head;
   if (bytes >= sizeof head) std::memcpy(&head, payload, sizeof head);
   if (bytes < sizeof head || !is_complete(head, bytes - sizeof head))
-    return drop_message(from, "an operation on a window has another length than it states, or is no operation");
+    return drop_message(from, "an operation on a window does not have its stated length, or is not an operation");
   auto* const self = new Service;
   self->window = Ref<Window>::share(window);
   self->rank = wire::rank_of(header);

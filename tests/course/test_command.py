@@ -139,7 +139,7 @@ class Command(unittest.TestCase):
             with self.assertRaisesRegex(Failed, sentence):
                 chapters.read(path)
         path.write_text("{", encoding="utf-8")
-        with self.assertRaisesRegex(Failed, "is no chapter"):
+        with self.assertRaisesRegex(Failed, "is not a chapter"):
             chapters.read(path)
 
     def test_wrong_usage(self):

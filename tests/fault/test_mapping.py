@@ -245,7 +245,7 @@ class Command(MapTest):
     def test_mistakes(self):
         self.assert_ended(self.command("-n", "2", "--map-by", "sockt"), 2, "did you mean socket?")
         self.assert_ended(self.command("--machine", MACHINE, "-n", "2", "--map-by", "l2cache"), 2, "no L2 cache")
-        self.assert_ended(self.command("--save"), 2, "wants a value")
+        self.assert_ended(self.command("--save"), 2, "requires a value")
 
 
 class Help(MapTest):

@@ -56,24 +56,24 @@ NOTED = [
 REFUSED = [
     ("-launchr ssh", "unknown option -launchr; did you mean --launcher?\n"), ("--frob=3", "unknown option --frob=3\n"), ("-nn 2", "-nn"),
     ("-n4", "unknown option -n4\n"), ("-hV", "unknown option -hV\n"), ("-lh", "unknown option -lh\n"),
-    ("-host", "wants a value"), ("---n 2", "unknown option ---n\n"), ("-n", "wants a value: N"), ("-genv A", "two values"),
-    ("-n abc", "-n abc: the number of ranks is a whole number from 1 to 65536"), ("-n 0", "-n 0"), ("-n -1", "-n -1"),
+    ("-host", "requires a value"), ("---n 2", "unknown option ---n\n"), ("-n", "requires a value: N"), ("-genv A", "two values"),
+    ("-n abc", "-n abc: the number of ranks must be an integer from 1 to 65536"), ("-n 0", "-n 0"), ("-n -1", "-n -1"),
     ("-n 2x", "-n 2x"), ("-n 1.5", "-n 1.5"), ("-np 65537", "65536"), ("-n 99999999999999", "65536"), ("-n=", "-n "),
     ("--ppn none", "--ppn none: the number of ranks on a host"),
-    ("--timeout 0", "--timeout 0: seconds are a number above 0"), ("--timeout -1", "--timeout -1"),
+    ("--timeout 0", "--timeout 0: the limit must be a number of seconds above 0"), ("--timeout -1", "--timeout -1"),
     ("--timeout soon", "--timeout soon"), ("--timeout 5s", "--timeout 5s"), ("--timeout nan", "--timeout nan"),
     ("--timeout inf", "--timeout inf"),
     ("--bind-to sockets", '"sockets"; did you mean socket?'), ("--bind-to core:twice", '"twice"'), ("--bind-to=", "--bind-to"),
     ("--map-by shelf", "--map-by shelf: ranks go by slot"), ("--map-by ppr:x:node", "ppr:N:PLACE"),
     ("--map-by core:PR=2", '"PR=2"'), ("--map-by ppr:2", "--map-by ppr:2"), ("--map-by core:PE=0", "PE=N"),
     ("--map-by scater", "did you mean scatter?"), ("--rank-by nodes", "did you mean node?"),
-    ("--bind-to user:0,x", '"x" is no CPU'), ("--bind-to user:", "names no CPU"), ("--cpu-set 3-1", "no list of CPUs"),
+    ("--bind-to user:0,x", '"x" is not a CPU'), ("--bind-to user:", "names no CPU"), ("--cpu-set 3-1", "not a list of CPUs"),
     ("--bind-to l2cache:99999999", "99999999"),
-    ("--machine", "wants a value"),
+    ("--machine", "requires a value"),
     ("--label=yes", "--label takes no value"), ("-wdir /no/such/place", "/no/such/place: there is no such directory"),
-    ("-host localhost:0", "slots"), ("-host localhost:many", "slots"), ("-hosts=", '"" is no name of a host'),
-    ("-hosts -oProxyCommand=x", '"-oProxyCommand=x" is no name'), ("-host a,b$(x)", '"b$(x)" is no name'),
-    ("-hosts a,,b", '"" is no name'), ("-hosts a;b", '"a;b"'), ("-hosts a'b", "\"a'b\""),
+    ("-host localhost:0", "slots"), ("-host localhost:many", "slots"), ("-hosts=", '"" is not a host name'),
+    ("-hosts -oProxyCommand=x", '"-oProxyCommand=x" is not a host name'), ("-host a,b$(x)", '"b$(x)" is not a host name'),
+    ("-hosts a,,b", '"" is not a host name'), ("-hosts a;b", '"a;b"'), ("-hosts a'b", "\"a'b\""),
     ("-f /no/such/file", "-f /no/such/file: it cannot be opened: No such file"),
     ("-hostfile /tmp", "-hostfile /tmp: it is a directory, not a file"), ("-configfile /dev/zero", "it is a device"),
     ("--nodes 2", "--nodes 2: there is 1 (localhost)"), ("--nolocal", "there is no host but this one"),
@@ -115,7 +115,7 @@ class Table(LaunchTest):
         for words, message in REFUSED:
             with self.subTest(words):
                 # The program follows the words, so an option that lacks its value comes last.
-                program = [] if "wants" in message or "two values" in message or "-configfile" in words else SHOW
+                program = [] if "requires" in message or "two values" in message or "-configfile" in words else SHOW
                 result = run(*words.split(), *program)
                 self.assert_ended(result, 2, message, words.split()[0].split("=")[0], "Usage: mpiexec", "mpiexec --help")
                 self.assertEqual(result.stdout, "")

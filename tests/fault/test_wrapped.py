@@ -186,7 +186,7 @@ os.execv(sys.argv[1], sys.argv[1:])
     def test_another_launcher_s_line_that_was_closed_is_told(self):
         result = subprocess.run(HELLO, capture_output=True, text=True, timeout=30, check=False,
                                 env={**os.environ, "PMI_RANK": "0", "PMI_SIZE": "2", "PMI_FD": "9"})
-        self.assertIn("PMI_FD is 9, which is no open socket", result.stderr)
+        self.assertIn("PMI_FD is 9, which is not an open socket", result.stderr)
 
 
 class Killed(FilesTest):

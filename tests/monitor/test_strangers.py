@@ -358,7 +358,7 @@ class Saved(Runs):
                 connect(self.change(*self.instead(table)), 20)
         for statements, sentence in (
                 (["CREATE TRIGGER t AFTER INSERT ON jobs BEGIN SELECT 1; END"], "triggers"), ([f"CREATE TABLE t{i}(x)" for i in range(300)], "more tables"),
-                (["DROP TABLE machine", "CREATE VIRTUAL TABLE machine USING fts5(time, host, what, value)"], "no plain table"),
+                (["DROP TABLE machine", "CREATE VIRTUAL TABLE machine USING fts5(time, host, what, value)"], "not a plain table"),
                 (["ALTER TABLE ranks ADD COLUMN x INTEGER"], "other columns"),
                 (["ALTER TABLE jobs DROP COLUMN program", "ALTER TABLE jobs ADD COLUMN program TEXT GENERATED ALWAYS AS (zeroblob(1000000000)) VIRTUAL"], "other columns")):
             with self.assertRaisesRegex(Unreadable, sentence):

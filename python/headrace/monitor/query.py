@@ -17,9 +17,9 @@ from headrace.monitor.points import Point, of_span
 from headrace.monitor.schema import CHANGES, SAMPLES
 
 WORD_MOST = 400  # maximum number of characters of a search
-ENDED_MOST = 500  # maximum number of jobs in a list
-POINTS_MOST = 1500  # maximum number of points of a timeline: more than a screen has columns
-MARKS_MOST = 2000  # maximum number of marks of a timeline, the last ones
+ENDED_MOST = 500  # maximum number of ended jobs in a list
+POINTS_MOST = 1500  # maximum number of points in a timeline: more than a screen has columns
+MARKS_MOST = 2000  # maximum number of marks in a timeline, the last ones
 RANKS_MOST = 1 << 20
 HOSTS_MOST = 8  # maximum number of hosts whose figures over time are in one answer
 _POINTS_OF_SOME = 200  # maximum number of points that are combined for selected ranks
@@ -29,7 +29,7 @@ _GAUGES = ("posted", "unexpected", "unexpected_bytes")
 
 
 class Wrong(Exception):
-    """A request that cannot be answered; the text contains the reason."""
+    """A request that cannot be answered; the message contains the reason."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Range:
 
 
 def ranks_of(text: str) -> frozenset[int] | None:
-    """Parses "0-3,8" into a set; None for an empty text. Raises Wrong."""
+    """Parses "0-3,8" into a set; None for an empty string. Raises Wrong."""
     found: set[int] = set()
     count = 0
     for part in text.replace(" ", "").split(","):
@@ -63,7 +63,7 @@ def ranks_of(text: str) -> frozenset[int] | None:
             raise Wrong(f"ranks are numbers and ranges such as 0-3,8; {part[:40]!r} is neither") from None
         count += end - begin + 1
         if not 0 <= begin <= end < RANKS_MOST or count > RANKS_MOST:
-            raise Wrong(f"ranks are numbers and ranges such as 0-3,8; {part[:40]!r} is no range")
+            raise Wrong(f"ranks are numbers and ranges such as 0-3,8; {part[:40]!r} is not a range")
         found.update(range(begin, end + 1))
     return frozenset(found) or None
 
@@ -87,8 +87,8 @@ def has(db: sqlite3.Connection, table: str) -> bool:
 
 
 def _found(db: sqlite3.Connection, search: str) -> tuple[str, dict[str, str]]:
-    """Returns an SQL condition on `jobs`, and its values. All words must match: a word occurs in any field, FIELD:word in that one,
-    and state:running or state:ended chooses by state. Raises Wrong."""
+    """Returns an SQL condition on `jobs`, and its values. All words must match: a plain word in any field, FIELD:word
+    in that field, and state:running or state:ended by state. Raises Wrong."""
     db.create_function("has_word", 2, lambda text, word: word in str(text or "").casefold(), deterministic=True)
     conditions, values = ["1"], {}
     fields = _FIELDS if has(db, "origins") else {name: field for name, field in _FIELDS.items() if "origins" not in field}
@@ -107,7 +107,7 @@ def _found(db: sqlite3.Connection, search: str) -> tuple[str, dict[str, str]]:
 
 def jobs(db: sqlite3.Connection, search: str = "", also: Iterable[str] = ()) -> list[dict]:
     """Returns all running jobs, then up to ENDED_MOST that have ended, the newest first. `search`: words (see _found).
-    `also`: numbers or keys of jobs that are listed in any case, with `found` 0 if the search does not find them."""
+    `also`: numbers or keys of jobs that are always listed, with `found` 0 if the search does not find them."""
     found, word = _found(db, search)
     listed = {number for (number,) in db.execute(
         f"SELECT id FROM (SELECT id FROM jobs WHERE NOT ended AND {found}) UNION "
@@ -188,8 +188,8 @@ def counters(db: sqlite3.Connection, part: Range, kind: str, by_rank: bool = Fal
 
 
 def calls(db: sqlite3.Connection, part: Range) -> list[dict]:
-    """Returns the counters of MPI functions, and the seconds and ranks that they cover; if they are of several ranks, also the 99th percentile of the
-    ranks' mean call times (`p99`, nanoseconds), and the rank whose calls take longest."""
+    """Returns the counters of MPI functions, and the seconds and ranks that they cover; for several ranks, also the
+    99th percentile of the ranks' mean call times (`p99`, nanoseconds), and the rank whose calls take longest."""
     began, seen = db.execute("SELECT began, seen FROM jobs WHERE id = ?", (part.job,)).fetchone()
     begin, end = part.times()
     seconds = max(1e-3, min(end, seen) - max(begin, began))
@@ -233,8 +233,8 @@ def slowest(db: sqlite3.Connection, part: Range) -> dict:
 
 
 def culprit(db: sqlite3.Connection, part: Range) -> dict:
-    """Returns the result of slowest(), and data on the rank: its host and cores, the share of its time outside MPI, and the stretch in
-    which it was the slowest most of the time (`since`, `until`)."""
+    """Returns the result of slowest(), and data on the rank: its host and cores, the share of its time outside MPI, and
+    the interval in which it was the slowest most of the time (`since`, `until`)."""
     found = slowest(db, part)
     rank = found["rank"]
     row = next((row for row in ranks(db, part) if row["rank"] == rank), None)
@@ -249,7 +249,7 @@ def culprit(db: sqlite3.Connection, part: Range) -> dict:
 
 
 def _most(steps: list[int]) -> tuple[int, int]:
-    """Returns the bounds of the part with the largest sum."""
+    """Returns the bounds of the interval with the largest sum."""
     best, sum_, begin, found = 0, 0, 0, (0, 0)
     for place, step in enumerate(steps):
         if sum_ <= 0:
@@ -276,7 +276,8 @@ def marks(db: sqlite3.Connection, part: Range) -> list[dict]:
 
 
 def machine(db: sqlite3.Connection, began: float | None, ended: float | None, chosen: str = "") -> dict[str, dict[str, list]]:
-    """Returns {host: {figure: [[times], [values]]}}, thinned to the resolution of a screen; of the host `chosen`, or of the first few."""
+    """Returns {host: {figure: [[times], [values]]}}, thinned to screen resolution; for the host `chosen`, or for the
+    first few."""
     begin, end = int(began or 0), int(ended if ended is not None else 1 << 60)
     first, last = db.execute("SELECT min(time), max(time) FROM machine WHERE time >= ? AND time <= ?", (begin, end)).fetchone()
     if first is None:

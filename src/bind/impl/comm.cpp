@@ -80,7 +80,7 @@ Status comm_set_name(comm::Communicator& comm, const char* comm_name) {
 
 Status comm_get_info(comm::Communicator& comm, Ref<comm::Info>& info_used) {
   info_used = comm::get_info(comm);
-  return info_used ? kOk : fail(Errc::kNoMem, "no room for another info object: free some that are not needed");
+  return info_used ? kOk : fail(Errc::kNoMem, "no memory for another info object: free those no longer needed");
 }
 
 Status comm_set_info(comm::Communicator& comm, comm::Info* info) {

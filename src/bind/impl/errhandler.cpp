@@ -22,7 +22,7 @@ Status create(ErrhandlerTarget target, void (*function)(Handle*, int*, ...), Ref
     function(&handle, code);
     *object = handle;
   });
-  return errhandler ? kOk : fail(Errc::kNoMem, "no room for another error handler: free some that are not needed");
+  return errhandler ? kOk : fail(Errc::kNoMem, "no memory for another error handler: free those no longer needed");
 }
 
 Status set(Ref<Errhandler>& slot, ErrhandlerTarget target, Errhandler& errhandler) {

@@ -101,7 +101,7 @@ Status file_set_info(io::File& fh, comm::Info* info) {
 
 Status file_get_info(io::File& fh, Ref<comm::Info>& info_used) {
   info_used = io::get_info(fh);
-  return info_used ? kOk : fail(Errc::kNoMem, "no room for another info object");
+  return info_used ? kOk : fail(Errc::kNoMem, "no memory for another info object");
 }
 
 Status file_set_view(io::File& fh, Count disp, layout::Datatype& etype, layout::Datatype& filetype, const char* datarep,

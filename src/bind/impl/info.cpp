@@ -19,7 +19,7 @@ Status check_writable(const comm::Info* info) {
 }
 
 Status made(const Ref<comm::Info>& info) {
-  return info ? kOk : fail(Errc::kNoMem, "no room for another info object: free some that are not needed");
+  return info ? kOk : fail(Errc::kNoMem, "no memory for another info object: free those no longer needed");
 }
 
 // Copies at most `capacity` characters including the terminator; none if `capacity` is 0.

@@ -15,7 +15,7 @@ using layout::Op;
 Status make_op(bool commute, Op::UserFunction function, Ref<Op>* op) {
   Op* made = Arena<Op>::instance().create(layout::OpKind::kUser, commute);
   if (made == nullptr) {
-    return fail(Errc::kNoMem, "no room for another operation (%zu are alive); free those no longer needed",
+    return fail(Errc::kNoMem, "no memory for another operation (%zu are alive); free those no longer needed",
                 Arena<Op>::instance().live());
   }
   made->user_ = std::move(function);

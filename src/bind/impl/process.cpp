@@ -100,7 +100,7 @@ Status comm_spawn_multiple(int count, char** array_of_commands, char*** array_of
   for (int n = 0; comm.rank() == root && n < count && at_root.ok(); ++n) {
     const comm::Info* info = lookup<comm::Info>(array_of_info[n]);
     if (info == nullptr && array_of_info[n] != MPI_INFO_NULL) {
-      at_root = fail(Errc::kInfo, "array_of_info[%d] is no info", n);
+      at_root = fail(Errc::kInfo, "array_of_info[%d] is not an info object", n);
       break;
     }
     char** const arguments = array_of_argv != MPI_ARGVS_NULL ? array_of_argv[n] : MPI_ARGV_NULL;

@@ -59,7 +59,7 @@ Status session_init(comm::Info* info, comm::Errhandler& errhandler, Ref<comm::Se
   if (session) return kOk;
   HR_TRY(runtime::release());
   blame_handler(errhandler);
-  return fail(Errc::kNoMem, "no room for another session: finalize some that are not needed");
+  return fail(Errc::kNoMem, "no memory for another session: finalize those no longer needed");
 }
 
 Status session_finalize(comm::Session& session) {
@@ -96,7 +96,7 @@ Status session_get_pset_info(comm::Session&, const char* pset_name, Ref<comm::In
 
 Status session_get_info(comm::Session& session, Ref<comm::Info>& info_used) {
   info_used = comm::session_info(session);
-  return info_used ? kOk : fail(Errc::kNoMem, "no room for another info object: free some that are not needed");
+  return info_used ? kOk : fail(Errc::kNoMem, "no memory for another info object: free those no longer needed");
 }
 
 }  // namespace hr::bind::impl

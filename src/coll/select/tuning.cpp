@@ -94,7 +94,7 @@ Status decode(std::string_view text, std::vector<SelectionRow>* rows) {
     row.max_ranks_per_host = static_cast<int>(number(SelectionRow::kAnyNumber));
     const Named algorithm = named(row.operation, line);
     if (!operation || !good || !algorithm.known) {
-      return fail(Errc::kOther, "\"%.100s\" is no row of a tuning file", whole.c_str());
+      return fail(Errc::kOther, "\"%.100s\" is not a row of a tuning file", whole.c_str());
     }
     row.algorithm = algorithm.name();
     rows->push_back(row);

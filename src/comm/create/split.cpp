@@ -96,7 +96,7 @@ Status split_type(Communicator& comm, int type, int key, Info* hints, Ref<Commun
       }
       break;
     default:
-      return fail(Errc::kArg, "%d is no MPI_COMM_TYPE_ constant", type);
+      return fail(Errc::kArg, "%d is not an MPI_COMM_TYPE_ constant", type);
   }
   HR_TRY(split(comm, color, key, result));
   if (*result && type != abi::kCommTypeHwUnguided) set_info(**result, hints);

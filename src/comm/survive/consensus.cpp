@@ -112,7 +112,7 @@ void on_active_message(const p2p::ActiveMessage& arrived) {
   const bool begun = known != table().end() && known->second.member != nullptr;
   ConsensusMessage message;
   if (!decode(arrived.payload, arrived.bytes, begun ? static_cast<int>(known->second.procs.size()) : -1, &message))
-    return drop_message(arrived.from, "it is no message of an agreement");
+    return drop_message(arrived.from, "it is not an agreement message");
   if (!begun) {
     // Members send at most this many messages before this process takes part, and few agreements are that far ahead.
     if (key.first >= p2p::kMostContexts || (known == table().end() && table().size() >= kMostKnown) ||

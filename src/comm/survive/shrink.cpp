@@ -58,7 +58,7 @@ Status fill(Shrinking& shrinking) {
   if (comm.is_inter()) {
     std::vector<int> there = without(comm.remote_->procs(), shrinking.agreed.failed);
     if (there.empty() || local.empty())
-      return fail(Errc::kComm, "nobody is left in one group of the intercommunicator");
+      return fail(Errc::kComm, "one group of the intercommunicator has no processes left");
     remote = make_group(std::move(there), *comm.remote_);
   }
   shrinking.made->local_ = make_group(std::move(local), *comm.local_);

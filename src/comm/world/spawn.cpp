@@ -83,7 +83,7 @@ Status start(const Communicator& comm, const std::vector<boot::SpawnedProgram>& 
 }
 
 Status no_such_port(const std::string& name) {
-  return fail(Errc::kPort, "%s is no open port of this process (MPI_Open_port)", boot::shown_port(name).c_str());
+  return fail(Errc::kPort, "%s is not an open port of this process (MPI_Open_port)", boot::shown_port(name).c_str());
 }
 
 std::vector<OpenPort>::iterator find_port(const std::string& name) {
@@ -270,7 +270,7 @@ Status join(int socket, Ref<Communicator>* result) {
   int type = 0;
   socklen_t size = sizeof type;
   if (::getsockopt(socket, SOL_SOCKET, SO_TYPE, &type, &size) != 0 || type != SOCK_STREAM) {
-    return fail(Errc::kArg, "descriptor %d is no connected stream socket%s%s", socket, errno != 0 ? ": " : "",
+    return fail(Errc::kArg, "descriptor %d is not a connected stream socket%s%s", socket, errno != 0 ? ": " : "",
                 errno != 0 ? std::strerror(errno) : "");
   }
   auto channel = std::make_unique<boot::Channel>(socket, false, boot::Channel::Greeting{});

@@ -77,7 +77,7 @@ std::span<const int> failed_processes() noexcept {
 bool has_failed(int proc) noexcept { return peer_of(proc).failed; }
 
 Status failure_error(int proc) {
-  return fail(Errc::kProcFailed, "rank %d cannot be reached any more: %s", proc, peer_of(proc).why_failed.c_str());
+  return fail(Errc::kProcFailed, "rank %d can no longer be reached: %s", proc, peer_of(proc).why_failed.c_str());
 }
 
 void mark_failed(int proc, Status why) {

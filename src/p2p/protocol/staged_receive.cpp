@@ -69,7 +69,7 @@ Status start(int from_proc, Sender& sender, Arrival& arrival, std::size_t offset
                                arrival.rows ? ChunkCopy::In::kPinnedRows : ChunkCopy::In::kPinned, from_proc);
   }
   const mem::device::Export* const memory = chunks_of(sender, piece.memory);
-  if (memory == nullptr) return fail(Errc::kOther, "staging memory of rank %d does not exist any more", from_proc);
+  if (memory == nullptr) return fail(Errc::kOther, "the staging memory of rank %d no longer exists", from_proc);
   return arrival.copy.unpack(target, offset, piece.bytes, *memory, piece.at, from_proc);
 }
 

@@ -195,7 +195,7 @@ bool advance_tasks(void*) {
 
 Status run_as_request(Task task, std::unique_ptr<TaskResources> resources, Object* communicator, Request** request) {
   Request* made = Arena<Request>::instance().create();
-  if (made == nullptr) return fail(Errc::kNoMem, "no room for another request: complete or free some first");
+  if (made == nullptr) return fail(Errc::kNoMem, "no memory for another request: complete or free some first");
   auto state = std::make_unique<TaskState>(*made, std::move(resources), nullptr);
   TaskState& launched = *state;
   made->state_ = std::move(state);
@@ -207,7 +207,7 @@ Status run_as_request(Task task, std::unique_ptr<TaskResources> resources, Objec
 
 Status task_init(std::unique_ptr<TaskFactory> factory, Object* communicator, Request** request) {
   Request* made = Arena<Request>::instance().create();
-  if (made == nullptr) return fail(Errc::kNoMem, "no room for another request: complete or free some first");
+  if (made == nullptr) return fail(Errc::kNoMem, "no memory for another request: complete or free some first");
   TaskFactory* borrowed = factory.get();
   made->state_ = std::make_unique<TaskState>(*made, std::move(factory), borrowed);
   made->communicator_ = communicator;

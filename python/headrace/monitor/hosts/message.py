@@ -12,7 +12,7 @@ _RANKS_MOST = 1 << 16
 _NAMES_MOST = 1 << 13  # maximum number of counters of one kind in one rank
 _MARKS_MOST = 1024
 _MACHINE_MOST = 4096
-_PARTS = (15, 16)  # number of a rank's fields; collectors of older versions do not send its origin
+_PARTS = (15, 16)  # number of a rank's fields; older collectors do not send its origin
 
 
 class Wrong(Exception):
@@ -111,5 +111,5 @@ def _details(said: object) -> Details:
 
 def _key(kind: str, key: str) -> str:
     if kind in PEERS and not (key.isascii() and key.isdecimal() and len(key) < 10):
-        raise Wrong("a peer that is no rank")
+        raise Wrong("a peer that is not a rank")
     return _text(key)
