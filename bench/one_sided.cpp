@@ -3,7 +3,7 @@
 //
 //   put, get, fetch_and_op, compare_and_swap, accumulate   one operation and a flush, in microseconds
 //   put stream, get stream                                 a window of operations and one flush, per operation
-//   lock put unlock a complete epoch with one put
+//   lock put unlock                                        a complete epoch with one put
 //   fence                                                  a fence of all ranks without operations
 //
 // With --mem, the origin's buffer is in memory of that kind, and with --kind create, so is the window.

@@ -3,9 +3,9 @@
 # - CCACHE_BASEDIR: paths below the source tree count relative to the build directory.
 # - CCACHE_SLOPPINESS: ccache's manual requires these if headers are precompiled.
 # - Removes an old precompiled header first: ccache would treat it as an input of the new one, and a fresh clone has
-#   none. - Looks up a precompiled header by the contents of its headers alone (CCACHE_DEPEND). By its preprocessed
-#   text, ccache would also accept one whose headers had other comments, and GCC would then include each of them a
-#   second time.
+#   none.
+# - Looks up a precompiled header by the contents of its headers alone (CCACHE_DEPEND). By its preprocessed text, ccache
+#   would also accept one whose headers had other comments, and GCC would then include each of them a second time.
 export CCACHE_BASEDIR="${CCACHE_BASEDIR-$1}"
 export CCACHE_SLOPPINESS="${CCACHE_SLOPPINESS-pch_defines,time_macros,include_file_mtime,include_file_ctime}"
 shift

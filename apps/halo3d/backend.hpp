@@ -66,8 +66,8 @@ class Backend {
   virtual void hand_over_step() = 0;
   virtual void wait_for_step() = 0;
 
-  // --- Only for patterns in which the device waits for messages, which the host backend does not support --- Returns
-  // the device's stream for all work except kInner; null on the host.
+  // --- Only for patterns in which the device waits for messages, which the host backend does not support ---
+  // Returns the device's stream for all work except kInner; null on the host.
   virtual void* stream() { return nullptr; }
   // Captures the work of `steps`, an even number of steps, to be launched repeatedly.
   virtual std::unique_ptr<StepGraph> capture(const std::function<void()>& /*steps*/) { return nullptr; }

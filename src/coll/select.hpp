@@ -7,8 +7,8 @@
 // query and names an algorithm whose probe returns true is used; if there is none, the first algorithm of the registry
 // that applies.
 // All processes must make the same choice: the facts that rows test are the same on all of them, and so are the tuned
-// rows. The choice is stored with the members of the operation (plans.hpp). Owner: the State, filled on first use.
-// Threads: library lock.
+// rows. The choice is stored with the members of the operation (plans.hpp).
+// Owner: the State, filled on first use. Threads: library lock.
 #pragma once
 
 #include <span>

@@ -2,8 +2,9 @@
 //
 // A buffered send copies its packed data here and completes; the copy is freed when the message has left. The user's
 // buffer must have space for the data and 64 more bytes per message, or the send fails with MPI_ERR_BUFFER; an
-// automatic buffer grows as needed. Owner: the object to which the buffer is attached; the pool outlives its pending
-// sends, as detach and flush wait for them. Threads: library lock.
+// automatic buffer grows as needed.
+// Owner: the object to which the buffer is attached; the pool outlives its pending sends, as detach and flush wait for
+// them. Threads: library lock.
 #pragma once
 
 #include <cstdint>

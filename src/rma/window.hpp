@@ -7,9 +7,9 @@
 // in the target's Member entry:
 //   own      this process's own memory
 //   mapped   memory that both processes have mapped: the origin loads, stores and updates it without the target
-//   read host memory that this process can read and write with system calls (Transport::get(), put() without a key):
-//            put and get do not involve the target; accumulates use messages network  host memory on another host that
-//            the network itself reads and writes (network.hpp): contiguous puts and
+//   read     host memory that this process can read and write with system calls (Transport::get(), put() without a
+//            key): put and get do not involve the target; accumulates use messages
+//   network  host memory on another host that the network itself reads and writes (network.hpp): contiguous puts and
 //            gets do not involve the target; all else uses messages
 //   message  the target executes the operation when it makes progress (serve.hpp)
 // Accumulates over all paths are atomic with respect to each other (atomic.hpp).

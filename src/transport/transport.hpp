@@ -195,7 +195,8 @@ class Transport {
   // Delivers a bounded number of arrived messages; true if there were any.
   virtual bool progress() = 0;
 
-  // --- memory of others --- True if any process of this job may have Caps::exposed_memory.
+  // --- memory of others ---
+  // True if any process of this job may have Caps::exposed_memory.
   [[nodiscard]] virtual bool may_expose() const noexcept { return false; }
   // Lets other processes access this host memory until withdraw(). Errors: MPI_ERR_UNSUPPORTED_OPERATION,
   // MPI_ERR_NO_MEM.

@@ -2,10 +2,10 @@
 //   abort       MPI_Abort on rank 1
 //   error       an error with the handler MPI_ERRORS_ARE_FATAL
 //   early       a call before MPI_Init
-//   locked MPI_Abort while another thread holds the lock of standard output and waits forever
+//   locked      MPI_Abort while another thread holds the lock of standard output and waits forever
 //   reading     the same while another thread reads standard input
 //   cpp         MPI_Abort; std::cout is not synchronised with C
-//   statuses MPI_Waitall with two messages that are too long; the program's handler, then the fatal one
+//   statuses    MPI_Waitall with two messages that are too long; the program's handler, then the fatal one
 //   work        no end: messages, and many requests at once
 #include <mpi.h>
 #include <pthread.h>

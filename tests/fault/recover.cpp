@@ -1,11 +1,11 @@
 // Ranks die one at a time, at random moments; the survivors see the error, create their own communicator and
 // continue. At its end a rank reports its part and whether the result is right: "recovered, N are left".
 //
-//   recover OPERATION SEED [DEATHS] one from the table below, or "random": a different one before each death
+//   recover OPERATION SEED [DEATHS]     one from the table below, or "random": a different one before each death
 //   recover solver SEED [DEATHS]        a computation that continues from its last checkpoint, to the right result
 //   recover leave SEED                  like "random", but a rank that sees the error ends at once, by MPI_Finalize
 //   recover told-OPERATION              barrier, send, start, receive or request: see be_told()
-//   recover wait prints which launcher has started it, and waits for others to be killed
+//   recover wait                        prints which launcher has started it, and waits for others to be killed
 //
 // Run it with mpiexec --enable-recovery. With a CUDA driver, half of the buffers are device memory.
 #include <signal.h>

@@ -1,6 +1,6 @@
 // Stand-in for libFuzzer: inputs from a corpus, mutated at random, for some seconds.
 //
-//   TARGET [--seconds N] [--seed S] DIRECTORY each file of the corpus unchanged, then mutated ones
+//   TARGET [--seconds N] [--seed S] DIRECTORY    each file of the corpus unchanged, then mutated ones
 //   TARGET FILE                                  one input, to repeat a finding
 //
 // An input that crashes, fails a check or takes longer than ten seconds is kept as <target>-found; the signal then ends

@@ -2,8 +2,8 @@
 """Arrays of CuPy, PyTorch and JAX through mpi4py: every allocator that they offer, point-to-point and collectives, each
 element checked.
 
-  frameworks.py --list the pairs of framework and allocator, one per line mpiexec -n 2 frameworks.py F A the cases of
-  framework F with allocator A; rank 0 prints one line per case
+  frameworks.py --list                  the pairs of framework and allocator, one per line
+  mpiexec -n 2 frameworks.py F A        the cases of framework F with allocator A; rank 0 prints one line per case
 
 Frameworks that cannot be imported are skipped, with the reason. Nothing here waits for a device before a call if the framework
 works on the legacy default stream (CuPy, PyTorch): MPI is ordered after that. tests/gpu/frameworks.sh runs all of it.

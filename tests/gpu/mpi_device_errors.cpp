@@ -2,10 +2,10 @@
 // test_device_errors.py, which requests the faults. A case that succeeds prints "right"; wrong data ends the job with
 // "wrong data".
 //
-//   past_end buffers that extend beyond their allocation: MPI_ERR_BUFFER, with a message that names pointer, size and
-//   device exchange messages and collectives of every path between all ranks, checked endless large messages back and
-//   forth until the job is ended; each rank prints "under way" once freed a send buffer that is freed before its
-//   message is received
+//   past_end     buffers that extend beyond their allocation: MPI_ERR_BUFFER, naming pointer, size and device
+//   exchange     messages and collectives of every path between all ranks, checked
+//   endless      large messages back and forth until the job is ended; each rank prints "under way" once
+//   freed        a send buffer that is freed before its message is received
 #include <unistd.h>
 
 #include <algorithm>

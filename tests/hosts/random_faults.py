@@ -3,8 +3,9 @@ link is cut, or cut and restored, the output is not read, or the network loses 1
 20 ms.
 
 Each job must end in time, with the exit code and the single message for the fault, and leave nothing on any host; with
---enable-recovery, the survivors must reach a correct result. Used like test_mpiexec.py; random_faults.py [--seed S]
-[--count N] [--only KIND] prints a line for each fault, and the seed that repeats it.
+--enable-recovery, the survivors must reach a correct result. Used like test_mpiexec.py;
+    random_faults.py [--seed S] [--count N] [--only KIND]
+prints a line for each fault, and the seed that repeats it.
 """
 
 import argparse

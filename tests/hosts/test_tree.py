@@ -1,11 +1,11 @@
 """Runs the library's tests once more on hosts under a launcher: test_tree.py <launcher> [-R REGEX] [--part PART ...].
 
 Run by namespace_test.py with the hosts up. Parts:
-  halo3d every pattern in random boxes, in both directions: its profiles must be bitwise those of the same job on one
-  host tree the tests of tests/mpi that ctest runs as `mpiexec -n N <program>` with several ranks, including the random
-  exchanges; on more than two hosts, only those with enough ranks mpi4py its suite except the modules about one process,
-  one rank per host Ranks are in blocks over the hosts. The last lines are the totals, which are also kept in
-  <build>/hosts-totals.
+  halo3d  every pattern in random boxes, in both directions: its profiles must be bitwise those of the job on one host
+  tree    the tests of tests/mpi that ctest runs as `mpiexec -n N <program>` with several ranks, including the random
+          exchanges; on more than two hosts, only those with ranks for more than two
+  mpi4py  its suite except the modules about one process, one rank per host
+Ranks are in blocks over the hosts. The last lines are the totals, which are also kept in <build>/hosts-totals.
 """
 
 import argparse

@@ -7,8 +7,8 @@
 // progress are the clock.
 //
 // The others' memory is memory of this process, so a RemoteKey holds an address. Gets and puts take effect on
-// completion, as many rounds after their start as the test has set. Owner: the transport owns the Network, from
-// create() to its end. Threads: library lock.
+// completion, as many rounds after their start as the test has set.
+// Owner: the transport owns the Network, from create() to its end. Threads: library lock.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,8 @@ class Network {
  public:
   explicit Network(const Handlers& handlers, int rank) : handlers_(handlers), rank_(rank) {}
 
-  // --- the other processes, as the test acts for them --- Sends a message from process `proc` to this one.
+  // --- the other processes, as the test acts for them ---
+  // Sends a message from process `proc` to this one.
   void send_from(int proc, const Header& header, const void* payload = nullptr, std::size_t bytes = 0);
   // Removes and returns the oldest message to `proc`; nullopt if there is none.
   [[nodiscard]] std::optional<Message> take(int proc);

@@ -4,7 +4,7 @@
 //
 //   mpi_yielding test | testany | testall | testsome | status | iprobe | improbe | threads | overlap | load | spare
 //                spare stays | absent
-//   mpi_yielding CASE many [later] the library sees a machine with 64 processors; the ranks go to their
+//   mpi_yielding CASE many [later]     the library sees a machine with 64 processors; the ranks go to their
 //                                      core only after MPI_Init
 #include <dlfcn.h>
 #include <mpi.h>

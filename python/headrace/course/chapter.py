@@ -3,11 +3,13 @@
     title, sentence     what it is about
     page                its text, in docs/course/
     program             in the build's bin/ (lib/headrace/bench of an installation); takes --device and --json
-    build how to get the program if it is missing (a sentence; optional)
-    sizes arguments for every step: on the host, on a GPU, and for a quick run (`quick`) published the origin of the
-    published figures, and the number of steps (`steps`) of the published run, or null steps name, change (what is new),
-    ranks, arguments; device on which it runs: `any`, `host` or `gpu`; published: seconds of the run, or null; program:
-    a different program exercises question, and the test with the solution
+    build               how to get the program if it is missing (a sentence; optional)
+    sizes               arguments for every step: on the host, on a GPU, and for a quick run (`quick`)
+    published           the origin of the published figures, and the number of steps (`steps`) of the published run, or
+                        null
+    steps               name, change (what is new), ranks, arguments; device on which it runs: `any`, `host` or `gpu`;
+                        published: seconds of the run, or null; program: a different program
+    exercises           question, and the test with the solution
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 // Partial 0 of a process is its contribution; partial k is its result after k combinations. Each has its own flag, with
 // space for a short partial next to it. Longer partials share FlagLines::room: partial k is in place k modulo the
 // number of places. The algorithm determines when each is read and by which process. Algorithms take log2 p steps for p
-// processes, whereas reading every member's vector takes p. Owner: a local of the coroutine. Threads: library lock.
+// processes, whereas reading every member's vector takes p.
+// Owner: a local of the coroutine. Threads: library lock.
 #pragma once
 
 #include <bit>

@@ -14,8 +14,8 @@
 //
 // A program changes, so a choice is measured again: after enough messages (a power of two) that trying the losing
 // protocol costs less than 1 % of their time, and after twice as many each time the choice is confirmed, up to
-// kMostBetween. Between measurements, the cost per message is that of a counter. Owner: a Choice (choice.hpp). Threads:
-// library lock.
+// kMostBetween. Between measurements, the cost per message is that of a counter.
+// Owner: a Choice (choice.hpp). Threads: library lock.
 #pragma once
 
 #include <array>

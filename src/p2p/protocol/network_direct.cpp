@@ -5,7 +5,8 @@
 // Once the receiver has cleared the message, the sender sends the transport's ready-to-send message, and the receiver
 // fetches the data into its buffer. Both sides first wait for the program's work on the default stream. No model
 // predicts whether this is faster than pieces through pinned memory (network_staged.cpp), so it is measured at run time
-// (autotune.hpp). Owner: the tables here, until everything in them is complete. Threads: library lock.
+// (autotune.hpp).
+// Owner: the tables here, until everything in them is complete. Threads: library lock.
 #include "p2p/protocol/network_direct.hpp"
 
 #include <algorithm>

@@ -14,14 +14,15 @@
 //   or about to sleep, finds a different number; further senders find no thread armed and make no system call.
 // - disarm() removes its thread from the count if it is still in it: if there has been no ring since it armed.
 // So no thread hides another one from the senders, and no ring is lost between a check and the sleep after it. A sleep
-// may end spuriously, with a ring meant for threads that armed earlier. Memory order: a sender publishes its message,
-// then reads `state`; a thread that arms writes `state`, issues a barrier in all processes (membarrier, so that senders
-// need no fence), then checks: at least one of the two sees the other's store. wake() releases and disarm() acquires,
-// so that a woken thread sees the message for which it was woken. Without membarrier the sleep is limited to
-// kBlindSleepSeconds instead. The count of rings wraps after 2^32: a thread that stayed between its check and its sleep
-// for exactly this number of rings would sleep until its timeout. Owner: the process, which never destroys it; the
-// memory is the segment's. Threads: announce(), ring() and wake() may be called by any thread of any process; arm(),
-// sleep() and disarm() by any thread of the owner, without the library lock.
+// may end spuriously, with a ring meant for threads that armed earlier.
+// Memory order: a sender publishes its message, then reads `state`; a thread that arms writes `state`, issues a barrier
+// in all processes (membarrier, so that senders need no fence), then checks: at least one of the two sees the other's
+// store. wake() releases and disarm() acquires, so that a woken thread sees the message for which it was woken. Without
+// membarrier the sleep is limited to kBlindSleepSeconds instead. The count of rings wraps after 2^32: a thread that
+// stayed between its check and its sleep for exactly this number of rings would sleep until its timeout.
+// Owner: the process, which never destroys it; the memory is the segment's. Threads: announce(), ring() and wake() may
+// be called by any thread of any process; arm(), sleep() and disarm() by any thread of the owner, without the library
+// lock.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,6 @@
 // Copies between the memory of this process and that of another process on the node, with one system call per
-// kPartsTogether parts, which saves time for each part except the first. Threads: any.
+// kPartsTogether parts, which saves a microsecond for each part except the first.
+// Threads: any.
 #pragma once
 
 #include <sys/types.h>

@@ -2,7 +2,7 @@
 // ranks. Every type and operation, random lengths, in place, in a stream and in graphs; ranks that wait in different
 // orders; requests that are freed while a stream works on them.
 //
-//   mpi_streams_long_allreduce [refused] refused: the driver does not open the buffers, so the general path is used
+//   mpi_streams_long_allreduce [refused]     refused: the driver does not open the buffers, so the general path is used
 #include "../memory_in_use.hpp"
 #include "../variable.hpp"
 #include "reduction.hpp"

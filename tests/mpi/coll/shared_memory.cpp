@@ -3,7 +3,7 @@
 // without free memory.
 //
 //   mpi_coll_shared_memory                 with shared memory
-//   mpi_coll_shared_memory no-room rank 0 cannot create the file
+//   mpi_coll_shared_memory no-room         rank 0 cannot create the file
 //   mpi_coll_shared_memory no-descriptor   the last rank cannot open it
 #include <sys/resource.h>
 
