@@ -236,9 +236,7 @@ class Large(support.Scratch):
             collector.round()
         cost = (time.thread_time() - before) / 4
         self.assertGreater(collector.period, 1.0)
-        self.assertLess(cost / collector.period, 0.08, f"{cost} s a look, each {collector.period} s")  # 5 % on an
-                                                                                                       # otherwise idle
-                                                                                                       # machine
+        self.assertLess(cost / collector.period, 0.08, f"{cost} s a look, each {collector.period} s")  # 5 % on an otherwise idle machine
         self.assertLess(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory, 64 << 10)
         rows = history.db.execute("SELECT count(DISTINCT time) FROM machine").fetchone()[0]
         # 9,000 figures are stored only every few seconds; a slow machine reads less often, over a longer time.

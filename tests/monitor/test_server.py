@@ -192,8 +192,7 @@ class Live(support.Scratch):
         self.assertTrue({"title", "uid", "schemaVersion", "panels", "templating", "time"} <= dashboard.keys())
         self.assertEqual(len({panel["id"] for panel in dashboard["panels"]}), len(dashboard["panels"]))
         taken = set()
-        for panel in dashboard["panels"]:  # each panel has the fields that Grafana needs, and no two are at the same
-                                           # position
+        for panel in dashboard["panels"]:  # each has Grafana's required fields, and no two share a position
             self.assertTrue({"id", "type", "title", "gridPos", "datasource", "targets"} <= panel.keys(), panel)
             at = panel["gridPos"]
             cells = {(x, y) for x in range(at["x"], at["x"] + at["w"]) for y in range(at["y"], at["y"] + at["h"])}

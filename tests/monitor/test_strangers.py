@@ -443,8 +443,7 @@ class Times(support.Scratch):
                 with socket.create_connection(("127.0.0.1", port), timeout=10) as made:
                     made.sendall(said)
                     self.ends(made)
-            with socket.create_connection(("127.0.0.1", port), timeout=10) as slow:  # an occasional letter does not
-                                                                                     # extend its time
+            with socket.create_connection(("127.0.0.1", port), timeout=10) as slow:  # an occasional letter does not extend its time
                 begin = time.monotonic()
                 with contextlib.suppress(ConnectionError):
                     while time.monotonic() - begin < 10:

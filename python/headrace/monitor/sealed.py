@@ -140,8 +140,8 @@ def check_contents(db: Sealed) -> None:
 def only_reads(db: Sealed) -> None:
     """Restricts statements to reading this file."""
     for table in ("json_each", "json_tree", *(f"pragma_{name}" for name in sorted(_ASKING))):
-        with contextlib.suppress(sqlite3.Error):  # touch each table now, because the authorizer sees its first use as a
-                                                  # write; some SQLite versions lack some of them
+        # Touch each table now, because the authorizer sees its first use as a write; some SQLite versions lack some of them.
+        with contextlib.suppress(sqlite3.Error):
             db.execute(f"SELECT 1 FROM {table} LIMIT 0").close()
     db.set_authorizer(_authorize)
 

@@ -28,8 +28,7 @@ class Wrong(Exception):
 class Switch:
     name: str
     hosts: list[str] = field(default_factory=list)
-    switches: list[str] = field(default_factory=list)  # connected switches: those below in a topology.conf, all
-                                                       # neighbours in a fabric
+    switches: list[str] = field(default_factory=list)  # connected switches: in a topology.conf those below, in a fabric all neighbours
 
 
 def _numbers(text: str) -> list[str]:
