@@ -16,7 +16,7 @@ RemoteShell remote_shell(std::string_view command, bool in_slurm) {
   return {kind, std::move(words)};
 }
 
-std::string quoted(std::string_view text) {
+std::string shell_quoted(std::string_view text) {
   std::string result = "'";
   for (const char letter : text) {
     // csh expands its history even in these quotes.
@@ -42,9 +42,9 @@ std::vector<std::string> remote_command(const RemoteShell& shell, const std::str
     add({"-T", "-x", "-o", "BatchMode=yes", "-o", "LogLevel=ERROR", "-o", "ControlMaster=no", "-o",
          "ConnectTimeout=" + std::to_string(connect_limit.count())});
   }
-  // The command works in sh and csh. If this installation is not at the same path there, the mpiexec in PATH will
-  // report its version.
-  const std::string path = quoted(mpiexec);
+  // The command works in sh and csh. If this installation is not at the same path there, the one in PATH will report
+  // its version.
+  const std::string path = shell_quoted(mpiexec);
   add({host, "test -x " + path + " && exec " + path + " --agent || exec mpiexec --agent"});
   return words;
 }

@@ -19,7 +19,7 @@ RemoteShell remote_shell(std::string_view command, bool in_slurm);
 std::vector<std::string> remote_command(const RemoteShell& shell, const std::string& host, const std::string& mpiexec,
                                         std::chrono::seconds connect_limit);
 
-// Returns the text in single quotes, in a form that all shells understand.
-std::string quoted(std::string_view text);
+// Returns the text in single quotes, as all shells understand them.
+std::string shell_quoted(std::string_view text);
 
 }  // namespace hr::launcher

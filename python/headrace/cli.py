@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 from headrace import half_removed
 
@@ -67,10 +68,21 @@ def config(_: argparse.Namespace) -> int:
     return code
 
 
-# Commands that parse their own arguments.
-MAINS: dict[str, Callable[[list[str]], int]] = {"bench": bench.main, "map": where.main, "tune": tune.main, "course": course.main,
-                                               "doctor": doctor.main, "monitor": monitor.main, "top": top.main,
-                                               "stack": stack.main}
+class Command(NamedTuple):
+    """A command that parses its own arguments, so that it also runs alone."""
+
+    main: Callable[[list[str]], int]
+    help: str
+
+
+COMMANDS = {"map": Command(where.main, "where a command line would put its ranks, here or elsewhere"),
+            "doctor": Command(doctor.main, "what this machine can do for a job, and what will cause trouble"),
+            "top": Command(top.main, "what the jobs of this host do, in the terminal"),
+            "monitor": Command(monitor.main, "the same as a web page, with history"),
+            "stack": Command(stack.main, "the call stacks of a running job's ranks, identical ones grouped"),
+            "bench": Command(bench.main, "benchmarks, alone or beside other libraries"),
+            "tune": Command(tune.main, "measures messages and collectives here, for programs to use"),
+            "course": Command(course.main, "programs to learn from, beside published figures")}
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -86,8 +98,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def run(arguments: list[str]) -> int:
-    if arguments and arguments[0] in MAINS:
-        return MAINS[arguments[0]](arguments[1:])
+    if arguments and arguments[0] in COMMANDS:
+        return COMMANDS[arguments[0]].main(arguments[1:])
     parser = argparse.ArgumentParser(prog="headrace", description="Looks at an installation of Headrace, and measures it.")
     parser.add_argument("--version", action="version", version=f"headrace {installation.version()}",
                         help="print the version and exit")
@@ -103,14 +115,8 @@ def run(arguments: list[str]) -> int:
     shell.add_argument("--mpiexec", type=Path, metavar="FILE", help="whose options; default: of this installation")
     shell.set_defaults(run=completion.run)
     commands.add_parser("config", help="every setting: value, origin, default").set_defaults(run=config)
-    commands.add_parser("map", help="where a command line would put its ranks, here or elsewhere; headrace map --help")
-    commands.add_parser("doctor", help="what this machine can do for a job, and what will cause trouble; headrace doctor --help")
-    commands.add_parser("top", help="what the jobs of this host do, in the terminal; headrace top --help")
-    commands.add_parser("monitor", help="the same as a web page, with history; headrace monitor --help")
-    commands.add_parser("stack", help="the call stacks of a running job's ranks, identical ones grouped; headrace stack --help")
-    commands.add_parser("bench", help="benchmarks, alone or beside other libraries; headrace bench --help")
-    commands.add_parser("tune", help="measures messages and collectives here, for programs to use; headrace tune --help")
-    commands.add_parser("course", help="programs to learn from, beside published figures; headrace course --help")
+    for name, command in COMMANDS.items():
+        commands.add_parser(name, help=f"{command.help}; headrace {name} --help")
     if not arguments:
         parser.print_help()
         return 0
