@@ -52,7 +52,7 @@ Status can_complete_from_any_source(std::uint32_t context) {
   if (!anyone) return failed >= 0 ? failure_error(failed) : kOk;
   if (news < 0) return kOk;
   return fail(Errc::kProcFailedPending,
-              "%s, from which a message may have been expected, cannot be reached any more: %s", name(news).c_str(),
+              "%s, from which a message may have been expected, can no longer be reached: %s", name(news).c_str(),
               peer_of(news).why_failed.c_str());
 }
 
@@ -80,7 +80,7 @@ std::span<const int> failed_processes() noexcept {
 bool has_failed(int proc) noexcept { return peer_of(proc).failed; }
 
 Status failure_error(int proc) {
-  return fail(Errc::kProcFailed, "%s cannot be reached any more: %s", name(proc).c_str(),
+  return fail(Errc::kProcFailed, "%s can no longer be reached: %s", name(proc).c_str(),
               peer_of(proc).why_failed.c_str());
 }
 
