@@ -16,7 +16,7 @@ from launching import MPIEXEC, PROBE, FilesTest, LaunchTest, left_of, marked_pro
 LAST_WORDS = os.environ["HR_LAST_WORDS"]
 SANITIZED = any(name in os.environ for name in ("ASAN_OPTIONS", "TSAN_OPTIONS"))
 HELLO = [PROBE, "init", "exchange", "hello", "finalize"]
-# A wrapper like Python programs: it passes on only the standard descriptors.
+# A wrapper that, like Python, passes on only the standard descriptors.
 WRAPPER = "import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:]))"
 
 
