@@ -85,7 +85,7 @@ OptionTable common_options(Options& options) {
   table.add("--seconds", "N", "a size that takes longer gets fewer repetitions, but five (2)",
             positive(options.seconds));
   table.add("--window", "N", "messages in flight where the program streams (64)", positive(options.window));
-  table.add("--mem", "KIND[,KIND]", std::string(kMemoryKinds) + " buffers; of all, or of the lower,upper half of ranks",
+  table.add("--mem", "KIND[,KIND]", std::string(kMemoryKinds) + " buffers; of all ranks, or of the two halves",
             [&options](const std::string& v) { return parse_memory(v, options.memory); });
   table.add_flag("--cuda-in-use", "make a CUDA context and send one device message first", options.cuda_in_use);
   table.add_flag("--validate", "check every byte of every size, outside the time", options.validate);

@@ -147,7 +147,7 @@ def _deaths(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
 
 
 def _series(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
-    return query.series(db, _range(db, asked), asked.get("kind", ""))
+    return query.series(db, _range(db, asked), asked.get("kind") or "call")
 
 
 def _users(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
