@@ -51,9 +51,8 @@ Status can_complete_from_any_source(std::uint32_t context) {
   }
   if (!anyone) return failed >= 0 ? failure_error(failed) : kOk;
   if (news < 0) return kOk;
-  return fail(Errc::kProcFailedPending,
-              "%s, from which a message may have been expected, can no longer be reached: %s", name(news).c_str(),
-              peer_of(news).why_failed.c_str());
+  return fail(Errc::kProcFailedPending, "%s, from which a message may have been expected, can no longer be reached: %s",
+              name(news).c_str(), peer_of(news).why_failed.c_str());
 }
 
 }  // namespace
