@@ -1,4 +1,4 @@
-// bandwidth: megabytes (10^6) per second of a window of messages from the lower to the upper rank of a pair.
+// bandwidth: megabytes (10^6) per second for a window of messages from the lower to the upper rank of a pair.
 #include "common/stream.hpp"
 
 namespace {

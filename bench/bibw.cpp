@@ -1,5 +1,5 @@
-// bibw: megabytes (10^6) per second of windows of messages that both ranks of a pair send at once, summed over both
-// ways.
+// bibw: megabytes (10^6) per second for windows of messages that both ranks of a pair send at once, summed over both
+// directions.
 #include "common/stream.hpp"
 
 namespace {

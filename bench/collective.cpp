@@ -1,7 +1,7 @@
 // collective: the time of one collective operation, in microseconds: the median over the repetitions of the longest of
-// the ranks' mean times; with its algorithm and bus bandwidth, as NCCL's tests define them.
+// the ranks' mean times; with algorithm and bus bandwidth as defined in nccl-tests.
 //
-// The size is, as in NCCL's tests, that of the larger of a rank's two buffers, in bytes (for allgather, of all blocks
+// As in nccl-tests, the size is that of the larger of a rank's two buffers, in bytes (for allgather, of all blocks
 // together).
 #include <algorithm>
 #include <cstdio>
@@ -96,7 +96,7 @@ class Measurement {
   Measurement& operator=(const Measurement&) = delete;
 
   static int largest_blocks(const Operation& operation, const Place& place) {
-    Place root = place;  // used like the root, which has the largest buffers
+    Place root = place;  // treated as the root, which has the largest buffers
     root.rank = bench::kRoot;
     return std::max({operation.send_blocks(root), operation.receive_blocks(root), operation.send_blocks(place),
                      operation.receive_blocks(place)});
@@ -154,8 +154,8 @@ class Measurement {
     return static_cast<std::size_t>(blocks) * static_cast<std::size_t>(count);
   }
 
-  // A rank whose data is in the receive buffer (the root of a broadcast) writes there; the others read the received
-  // data.
+  // A rank whose data is in the receive buffer (the root of a broadcast) writes to that buffer; the other ranks read
+  // the received data.
   void once() {
     if (!choice_.touch) return call();
     const bool sends_received = operation_.starts_in_receive && place_.rank == bench::kRoot;
@@ -227,7 +227,7 @@ int run_all(const bench::Program& program, const World& world, const Options& op
   Place cartesian = make_cartesian(world);
   const std::size_t largest = *std::max_element(options.sizes.begin(), options.sizes.end());
   const std::size_t least =
-      static_cast<std::size_t>(world.size + 6) * 8;  // room for one element of the widest type per block
+      static_cast<std::size_t>(world.size + 6) * 8;  // space for one element of the widest type per block
   Buffer send, receive;
   bench::allocate(program, world, kind, std::max(largest, least), send);
   bench::allocate(program, world, kind, std::max(largest, least) + bench::kGuard, receive);

@@ -1,6 +1,6 @@
-// datatypes: MPI_Pack and MPI_Unpack of common layouts, in microseconds, compared with one memcpy of as many bytes, and
-// with a loop written by hand for the layout, between the same buffers ("bare"). Every rank works independently; the
-// slowest counts.
+// datatypes: MPI_Pack and MPI_Unpack of common layouts, in microseconds, compared with one memcpy of the same number of
+// bytes, and with a hand-written loop for the layout between the same buffers ("bare"). Ranks work independently; the
+// slowest one counts.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -19,7 +19,8 @@ namespace {
 using bench::Options;
 using bench::World;
 
-// Positions of a type's bytes, found without datatypes, as the check must not depend on the library's idea of the type.
+// Positions of a type's bytes, computed without datatypes, so that the check does not depend on the library's view of
+// the type.
 struct Run {
   std::size_t offset, length;
 };
@@ -31,7 +32,7 @@ struct Layout {
   MPI_Datatype type = MPI_DATATYPE_NULL;
   std::vector<Run> runs;
   Bare pack, unpack;
-  std::size_t span = 0;  // bytes from the buffer's start to the end of the last run
+  std::size_t span = 0;  // bytes from the buffer's start to the end of the last segment
 };
 
 Layout finished(MPI_Datatype type, std::vector<Run> runs, Bare pack, Bare unpack) {
@@ -72,7 +73,7 @@ Layout indexed_of(std::size_t bytes) {
       [=](auto* typed, auto* packed) { bench::bare::indexed<false>(typed, packed, at); });
 }
 
-// An array of structures with padding inside and at the end.
+// An array of structures with internal and trailing padding.
 struct Particle {
   char kind;
   int id;
@@ -172,7 +173,7 @@ class Measurement {
     asm volatile("" : : "r"(target_.data()) : "memory");
   }
 
-  // Packs and unpacks; true if the runs arrive and the gaps are unchanged.
+  // Packs and unpacks; true if all segments arrive and the gaps are unchanged.
   bool verify() {
     std::fill(target_.begin(), target_.end(), kGap);
     pack();

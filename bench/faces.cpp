@@ -1,5 +1,5 @@
-// faces: one-way latency, in microseconds, of one face of a cube of floats, as subarray types on both sides, for each
-// orientation (one contiguous segment, rows, single elements); and of an indexed type of random single floats.
+// faces: one-way latency, in microseconds, for one face of a cube of floats, as subarray types on both sides, for each
+// orientation (one contiguous segment, rows, single elements); and for an indexed type of random single floats.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -54,7 +54,7 @@ MPI_Datatype make_type(Shape shape, Side side, const Choice& choice) {
     int starts[3] = {0, 0, 0};
     const int fixed = shape == Shape::kContiguous ? 0
                       : shape == Shape::kRows     ? 1
-                                                  : 2;  // index of the fixed axis, the slowest one being 0
+                                                  : 2;  // index of the fixed axis; 0 is the slowest
     lengths[fixed] = 1;
     starts[fixed] = bench::plane_of(side, choice.edge);
     MPI_Type_create_subarray(3, sizes, lengths, starts, MPI_ORDER_C, MPI_FLOAT, &type);
@@ -101,7 +101,7 @@ class Exchange {
     receive_.write(host.data(), host.size() * sizeof host[0]);
   }
 
-  // Checks every element of the cube: those of the shape must be the peer's, and the others untouched.
+  // Checks every element of the cube: elements of the shape must be the peer's, and all others unchanged.
   bool verify() const {
     const auto random = static_cast<std::size_t>(choice_.random);
     const auto from = bench::positions(shape_, Side::kSend, choice_.edge, random);
@@ -122,7 +122,7 @@ class Exchange {
  private:
   void send() { MPI_Send(send_.data(), 1, send_type_, world_.peer(), 1, world_.comm); }
   void receive() { MPI_Recv(receive_.data(), 1, receive_type_, world_.peer(), 1, world_.comm, MPI_STATUS_IGNORE); }
-  // Returns the complement of the peer's element at this place.
+  // Returns the complement of the peer's element at this position.
   std::uint32_t untouched(std::size_t i) const { return ~word(world_.peer(), i); }
 
   const Shape shape_;

@@ -1,9 +1,10 @@
-// files: time that all ranks together need to write and to read a file of a given size, in microseconds, on the slowest
+// files: time that all ranks together need to write and read a file of a given size, in microseconds, on the slowest
 // rank: a three-dimensional array of doubles, of which each rank has a block (collectively), and one contiguous segment
-// per rank (independently); and as the limit, the time of one process with write() and read() for the same bytes.
+// per rank (independently); and, as the limit, the time that one process needs with write() and read() for the same
+// bytes.
 //
-// The file is empty before each write, so the time includes making its pages. Nothing waits for the disk; if write-back
-// disturbs the measurement, choose a directory in memory.
+// The file is empty before each write, so the time includes the allocation of its pages. Nothing waits for the disk; if
+// write-back disturbs the measurement, choose a directory in memory.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -53,7 +54,7 @@ struct Array {
 
   [[nodiscard]] std::size_t bytes() const { return sizeof(double) * static_cast<std::size_t>(size) * size * size; }
   [[nodiscard]] int elements() const { return subsizes[0] * subsizes[1] * subsizes[2]; }
-  // Returns the value at the i-th place of this rank's block.
+  // Returns the i-th value of this rank's block.
   [[nodiscard]] double value(int i) const {
     const int x = starts[2] + i % subsizes[2], y = starts[1] + i / subsizes[2] % subsizes[1];
     const int z = starts[0] + i / subsizes[2] / subsizes[1];
@@ -92,7 +93,7 @@ class File {
   MPI_File file_ = MPI_FILE_NULL;
 };
 
-// Times only `once`, after `before` and a barrier.
+// Times `once` alone, after `before` and a barrier.
 template <class Before, class Once>
 bench::Repeat timed(const World& world, Before before, Once once) {
   return [&world, before, once](int iterations) {
@@ -183,7 +184,7 @@ void run_rows(const World& world, const std::string& path, MPI_Info hints, std::
                }));
 }
 
-// Measures a limit without MPI: rank 0 transfers everything while the others wait.
+// Measures a limit without MPI: rank 0 transfers everything while the other ranks wait.
 void posix_rows(const World& world, const std::string& path, std::size_t bytes, std::vector<char>& memory, Rows& rows) {
   const int file = world.rank == 0 ? ::open(path.c_str(), O_RDWR | O_CREAT, 0600) : -1;
   if (world.rank == 0 && file < 0) give_up(world, path.c_str());

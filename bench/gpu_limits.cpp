@@ -1,5 +1,6 @@
 // gpu_limits: speed of two GPUs (or of one, for both sides) without MPI, in one process: the limits with which the
-// figures of the other benchmarks are compared. Microseconds from before the call until polling shows its completion.
+// results of the other benchmarks are compared. Times are in microseconds, from before the call until polling shows its
+// completion.
 #include <cstdio>
 
 #include "common/options.hpp"
@@ -30,7 +31,7 @@ struct Choice {
 
 class Limits {
  public:
-  // `exchanges`: results for two processes, measured before this process had a context.
+  // `exchanges`: results of two processes, measured before this process had a context.
   Limits(const Choice& choice, const std::vector<bench::Exchange>& exchanges) : choice_(choice), exchanges_(exchanges) {
     report_.name = "gpu_limits";
     report_.unit = "us";
@@ -61,7 +62,7 @@ class Limits {
   }
 
  private:
-  // `moved`: bytes moved in that time, for the bandwidth.
+  // `moved`: bytes transferred in that time, for the bandwidth.
   void add(const char* label, std::size_t bytes, const Statistics& times, std::size_t moved, std::string note = "") {
     bench::Row row{label,          bytes, 1, times, {{"GB/s", static_cast<double>(moved) / times.median * 1e-3}},
                    std::move(note)};
@@ -91,7 +92,7 @@ class Limits {
 
   void pointer_query() {
     const Memory memory(devices_, 0, 4096);
-    // Context, memory type, buffer id, managed, ordinal: the attributes that show a pointer's kind.
+    // Context, memory type, buffer id, managed, ordinal: the attributes that determine a pointer's kind.
     int attributes[] = {1, 2, 7, 8, 9};
     void* context = nullptr;
     unsigned type = 0, managed = 0;
@@ -139,7 +140,8 @@ class Limits {
     });
   }
 
-  // Times copies one way and both ways at once, one at a time and several in flight, each started from the faster side.
+  // Times copies in one direction and in both at once, one at a time and several in flight, each started from the
+  // faster side.
   void copies() {
     for (const std::size_t bytes : choice_.sizes) {
       const Memory from0(devices_, 0, bytes), from1(devices_, 1, bytes), to0(devices_, 0, bytes),

@@ -1,10 +1,11 @@
-// host_gpu: time of a long copy between pinned memory of the host and a rank's GPU, each way, while all other ranks
-// wait, and while all GPUs are busy.
+// host_gpu: time of a long copy between pinned memory of the host and a rank's GPU, in each direction, while all other
+// ranks wait, and while all GPUs are busy.
 //
 //   0>1 alone, 0>1 together   to the GPU of rank 0 (the host is 0, the GPU of rank r is r + 1)
 //   1>0 alone, 1>0 together   from it
 //
-// For headrace doctor --run, with one rank per GPU. The copies are the driver's (cuMemcpy); MPI only coordinates them.
+// Used by headrace doctor --run, with one rank per GPU. The copies are the driver's (cuMemcpy); MPI only coordinates
+// them.
 #include <algorithm>
 #include <map>
 #include <sstream>

@@ -1,9 +1,9 @@
 // host_limits: speed of two cores of this machine without MPI, with which latency and bandwidth are compared: a cache
 // line passed from core to core, and a message through shared memory (a copy into it, a flag, and a copy out of it;
-// from 256 B on, the fastest of several ways, in pieces and with non-temporal stores, limits/ping_pong.hpp), one way in
-// microseconds; and one memcpy between two buffers of each size. With --ping-pong, also longer messages both ways,
-// through little and through much memory, an allgather by reading and a broadcast. With --collectives, operations of
-// several processes instead (limits/bare_collectives.hpp).
+// from 256 B on, the fastest of several methods, in pieces and with non-temporal stores, limits/ping_pong.hpp), as
+// one-way times in microseconds; and one memcpy between two buffers of each size. With --ping-pong, also longer
+// messages in both directions, through little and through much memory, an allgather with direct reads, and a broadcast.
+// With --collectives, operations of several processes instead (limits/bare_collectives.hpp).
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -22,7 +22,7 @@
 
 namespace {
 
-// Longer messages are faster if they are copied only once.
+// Longer messages are faster with a single copy.
 constexpr std::size_t kLargestExchange = 262144;
 // Memory that messages cycle through: as much as the nearest caches can hold, and more than that.
 constexpr std::size_t kRoom = 524288, kMuchRoom = 2097152;
@@ -33,7 +33,7 @@ constexpr std::size_t kLeastPipelined = 4096;
 constexpr unsigned kRoundsOfDistance = 100;
 constexpr double kPatience = 10e6;  // microseconds
 
-// A flag followed directly by the data, so that little data shares its line.
+// A flag followed directly by the data, so that short data shares the flag's cache line.
 class Mailbox {
  public:
   explicit Mailbox(std::size_t bytes) : memory_(1 + (kFlag + bytes) / sizeof(Line)) {}
@@ -57,7 +57,7 @@ class Mailbox {
   std::vector<Line> memory_;
 };
 
-// Returns the microseconds one way, the mean over `rounds` round trips.
+// Returns the one-way time in microseconds, the mean over `rounds` round trips.
 double exchange_us(std::size_t bytes, int other_core, unsigned rounds) {
   Mailbox there(bytes), back(bytes);
   std::thread partner([&] {
@@ -82,7 +82,7 @@ double exchange_us(std::size_t bytes, int other_core, unsigned rounds) {
   return passed / (2.0 * (rounds - 1));
 }
 
-// Returns the time of the fastest way.
+// Returns the time of the fastest method.
 double long_exchange_us(std::size_t bytes, int other_core) {
   const auto rounds = static_cast<unsigned>(std::clamp<std::size_t>((std::size_t{4} << 20) / bytes, 50, 500));
   double least = bench::nontemporal_us(bytes, {32768, kRoom}, other_core, rounds);
@@ -94,7 +94,7 @@ double long_exchange_us(std::size_t bytes, int other_core) {
 bench::Statistics copy_us(std::size_t bytes, const bench::Effort& effort) {
   bench::Buffer from, to;
   if (!from.allocate(bench::MemoryKind::kHost, bytes) || !to.allocate(bench::MemoryKind::kHost, bytes)) return {};
-  // So many copies that the time to read the clock is negligible.
+  // Enough copies to make the time of reading the clock negligible.
   const int times = static_cast<int>(std::max<std::size_t>(1, 65536 / bytes));
   return bench::sample(effort, [&] {
     const double start = bench::now_us();
@@ -118,14 +118,14 @@ struct Job {
   bench::CoreDistance cores_apart;
   bench::Report report{};
 
-  // Samples `once` at most `samples` times, for about `microseconds`. False if a sample failed.
+  // Samples `once` at most `samples` times, for about `microseconds`. Returns false if a sample failed.
   template <class Once>
   bool add(const char* label, std::size_t bytes, int least, double microseconds, Once once) {
     return add(label, bytes,
                bench::sample({std::min(samples, least), samples, microseconds}, [&] { return at_distance(once); }));
   }
-  // Returns the result of `once`, run so that the two cores are at the requested distance before and after it. Returns
-  // 0 if they never were.
+  // Returns the result of a call of `once` before and after which the two cores are at the requested distance; 0 if
+  // they never are.
   template <class Once>
   double at_distance(Once once) const {
     if (!cores_apart) return once();
@@ -187,8 +187,8 @@ void measure_copies(Job& job) {
   }
 }
 
-// Measures each way of the chosen operations at each size that it supports, except those that the system refuses.
-// False, with a message, if received data is wrong.
+// Measures each algorithm of the chosen operations at each size that it supports, except those that the system refuses.
+// Returns false, with a message, if received data is wrong.
 bool measure_collectives(Job& job) {
   for (const bench::BareAlgorithm& way : bench::bare_algorithms()) {
     if (std::find(job.collectives.begin(), job.collectives.end(), way.operation) == job.collectives.end()) continue;

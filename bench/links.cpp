@@ -1,10 +1,10 @@
-// links: time of messages between each pair of ranks, while all others wait, and while all ranks are busy in pairs.
+// links: message times between each pair of ranks, while all others wait, and while all ranks are busy in pairs.
 //
 //   A-B alone, A-B together   8 bytes, half a ping-pong
 //   A>B alone, A>B together   one long message of a stream (--sizes: its length)
 //
 // The pairs are those of a round-robin tournament: in each round every rank has one partner, and after size - 1 rounds
-// it has had every other one. For headrace doctor --run, with one rank per host, or per GPU.
+// it has been paired with every other rank. Used by headrace doctor --run, with one rank per host or per GPU.
 #include <cstdio>
 #include <map>
 #include <sstream>
@@ -38,7 +38,7 @@ struct Messages {
   int length;  // bytes of a long message
   int window;
 
-  // Returns the microseconds per message of a ping-pong.
+  // Returns the microseconds per message in a ping-pong.
   [[nodiscard]] double ping_pong(int other, int times) const {
     const bool first = world.rank < other;
     const double begin = MPI_Wtime();
@@ -50,7 +50,7 @@ struct Messages {
     return (MPI_Wtime() - begin) * 1e6 / times / 2;
   }
 
-  // Returns the microseconds per message of a stream, including the answer to the last one.
+  // Returns the microseconds per message in a stream, including the reply to the last one.
   [[nodiscard]] double stream(int other, bool sends) const {
     std::vector<MPI_Request> requests(static_cast<std::size_t>(window));
     const double begin = MPI_Wtime();
@@ -79,7 +79,7 @@ std::string name(int from, char how, int to, const char* when) {
   return std::to_string(from) + how + std::to_string(to) + ' ' + when;
 }
 
-// Measures one pair, whose lower rank keeps the times.
+// Measures one pair; its lower rank records the times.
 void measure_pair(const Messages& messages, int other, const char* when, int samples, Samples* found) {
   const int mine = messages.world.rank;
   const int low = std::min(mine, other), high = std::max(mine, other);

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Measures the selection of collectives at many numbers of ranks, and finds cliffs.
+"""Measures the selected collectives at many numbers of ranks, and finds cliffs.
 
     bench/many_cores.py BUILD OUT.json                      16 to 64 ranks, and 128 with two operations
     bench/many_cores.py BUILD OUT.json --peers DIR mpich,openmpi,impi     the same with other libraries in turns, and the
                                                             ratios to the best; DIR/mpich, ... as `headrace bench --vs` installs them
     bench/many_cores.py BUILD OUT.json --ranks 31,32,33 --fail    ends with 1 if there is a cliff
 
-A cliff: an operation takes more than --factor times as long on n ranks as on the next smaller number, beyond what the growth of n explains,
-or the other way round. OUT.json is written after each job; a run ends after --seconds at the latest and reports what is missing.
+A cliff: an operation takes more than --factor times as long on n ranks as on the next smaller number, beyond what the
+growth of n explains, or vice versa. OUT.json is written after each job; a run ends after --seconds at the latest and
+reports what is missing.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ SHORT = ("barrier,allreduce", "8")  # operations and sizes measured with more ra
 QUICK = ("--reps", "5", "--iters", "10", "--warmup", "3", "--seconds", "1", "--json", "-")
 JOB_SECONDS = 30
 
-Times = dict[tuple[str, int, int], list[float]]  # medians, one per run, by operation, size and number of ranks
+Times = dict[tuple[str, int, int], list[float]]  # one median per run, keyed by operation, size and number of ranks
 
 
 class Measured:
@@ -79,7 +80,7 @@ def cliffs(measured: Measured, factor: float, cores: int) -> list[str]:
         counts = sorted(key[2] for key in measured.times if key[:2] == (operation, size))
         for fewer, more in zip(counts, counts[1:]):
             if fewer <= cores < more:
-                continue  # numbers of ranks that share cores are not compared with others
+                continue  # ranks that share cores are not compared with ranks that do not
             ratio = measured.median((operation, size, more)) / measured.median((operation, size, fewer))
             if not 1 / factor <= ratio <= factor * more / fewer:
                 found.append(f"cliff: {operation} of {size_text(size)}: {ratio:.2f} times as long on {more} ranks as on {fewer}")

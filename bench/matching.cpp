@@ -1,5 +1,5 @@
-// matching: one-way latency of 8 bytes, in microseconds, to a rank that has many other receives posted, or many other
-// unexpected messages. These have other tags and are first in the queues.
+// matching: one-way latency of 8 bytes, in microseconds, to a rank that has many other posted receives or unexpected
+// messages, which have other tags and come first in the queues.
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -42,7 +42,8 @@ void marker(const World& world) {
                world.comm, MPI_STATUS_IGNORE);
 }
 
-// Posts or sends the others on both ranks of a pair: the figure describes the upper rank, but a ping-pong has two ways.
+// Posts or sends the others on both ranks of a pair: the figure describes the upper rank, but a ping-pong has two
+// directions.
 void begin(const World& world, bool posted, int depth, Others& others) {
   others.data.assign(static_cast<std::size_t>(depth) * kBytes, 0);
   others.requests.assign(static_cast<std::size_t>(depth), MPI_REQUEST_NULL);
@@ -52,7 +53,7 @@ void begin(const World& world, bool posted, int depth, Others& others) {
                 world.comm, &others.requests[static_cast<std::size_t>(i)]);
     }
   } else {
-    // One side after the other: a rank that waits for the marker also receives everything sent before it.
+    // One side at a time: a rank that waits for the marker also receives everything sent before it.
     if (world.lower()) send_others(world, depth);
     marker(world);
     if (!world.lower()) send_others(world, depth);
@@ -68,7 +69,7 @@ bool end(const World& world, bool posted, int depth, Others& others) {
     if (!world.lower()) send_others(world, depth);
     if (world.lower()) MPI_Waitall(depth, others.requests.data(), MPI_STATUSES_IGNORE);
   } else {
-    for (int i = 0; i < depth; ++i) {  // receives in order, so that even the slowest library finishes
+    for (int i = 0; i < depth; ++i) {  // in order, so that even the slowest library finishes
       MPI_Recv(&others.data[static_cast<std::size_t>(i) * kBytes], kBytes, MPI_BYTE, world.peer(), kFirstOther + i,
                world.comm, MPI_STATUS_IGNORE);
     }

@@ -1,4 +1,4 @@
-// message_rate: messages per second, in millions, of all pairs together.
+// message_rate: million messages per second, over all pairs together.
 #include "common/stream.hpp"
 
 namespace {

@@ -1,9 +1,9 @@
-"""Cost of headrace monitor: python bench/monitor.py [--ranks 256] [--page FILE.hrc]
+"""Measures the cost of headrace monitor: python bench/monitor.py [--ranks 256] [--page FILE.hrc]
 
 - The size of a day's history: spans are written at the resolution that thinning would have left after a day, so the file has the
   size of a day's history although no day has passed.
 - The collector's share of a core: one round per second over pages of counters. --page is a file of mpiexec --save-counters, whose
-  first page is used for every rank; without it, the rounds use a synthetic source, which reads no pages.
+  first page is used for every rank; without --page, the rounds use a synthetic source, which reads no pages.
 - --hosts N: the monitor's share of a core while N collectors report a synthetic job to it, each --ranks / N ranks per second.
 """
 
@@ -50,7 +50,7 @@ def _resolution(age: float, levels: tuple[tuple[float, float], ...], finest: flo
 
 
 def day(folder: Path, ranks: int) -> tuple[float, int, int]:
-    """Returns the megabytes of a day's history, and its spans of both kinds."""
+    """Returns the size of a day's history in megabytes, and its numbers of spans of both kinds."""
     job, limits = Job(ranks=ranks), Limits()
     source, history = Synthetic(job), History(folder / "day.sqlite", most_bytes=1 << 40)
     now, details = 0.0, 0.0
@@ -71,7 +71,7 @@ def day(folder: Path, ranks: int) -> tuple[float, int, int]:
 
 
 def clones(file: Path, ranks: int, folder: Path) -> None:
-    """Makes the files of a job in which every rank has the first page of `file`."""
+    """Writes the files of a job in which every rank has the first page of `file`."""
     raw = load(file)[0].raw()
     text_at, length = HEAD.unpack_from(raw)[4:6]
     described = json.loads(raw[text_at:text_at + length])
@@ -86,7 +86,7 @@ def clones(file: Path, ranks: int, folder: Path) -> None:
 
 
 def _advance(folder: Path, pages: list[Page]) -> None:
-    """Advances the counters as in ranks that communicate: each word that is not 0 grows."""
+    """Advances the counters as in communicating ranks: each nonzero word grows."""
     for page in pages:
         with open(folder / f"headrace.headrace_bench.counters.{page.rank}", "r+b", buffering=0) as file:
             raw = page.raw()
@@ -100,7 +100,7 @@ def _advance(folder: Path, pages: list[Page]) -> None:
 
 
 def collector(folder: Path, ranks: int, page: Path | None, rounds: int) -> tuple[float, float]:
-    """Returns the (share of a core, size of all pages in MB) of a collector that reads them every second."""
+    """Returns (share of a core, size of all pages in MB) for a collector that reads the pages every second."""
     history = History(folder / "live.sqlite")
     if page:
         clones(page, ranks, folder)
@@ -123,7 +123,7 @@ def collector(folder: Path, ranks: int, page: Path | None, rounds: int) -> tuple
 
 
 class _Part:
-    """One host's ranks of a synthetic job, in real time."""
+    """One host's ranks in a synthetic job, in real time."""
 
     def __init__(self, ranks: int, job_ranks: int, host: int):
         self.made, self.first, self.count, self.host = Synthetic(Job(ranks=job_ranks, began=time.time())), host * ranks, ranks, f"host{host}"
@@ -153,7 +153,7 @@ class _Nothing:
 
 
 def several_hosts(folder: Path, hosts: int, ranks: int, seconds: int) -> tuple[float, int]:
-    """Returns the (share of a core, ranks seen) of a monitor to which that many collectors report."""
+    """Returns (share of a core, ranks seen) for a monitor to which that many collectors report."""
     listener = listen("127.0.0.1", 0)
     children = [multiprocessing.Process(target=_report, args=(listener.getsockname()[1], ranks // hosts, ranks, host), daemon=True) for host in range(hosts)]
     for child in children:

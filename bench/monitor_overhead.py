@@ -50,7 +50,7 @@ class Monitor:
         return self
 
     def seconds(self) -> float:
-        """Returns the CPU seconds that it has used."""
+        """Returns the CPU seconds that the monitor has used."""
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 

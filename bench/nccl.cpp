@@ -1,15 +1,16 @@
-// nccl: the same operations on device memory by MPI and by NCCL, called from C++ with one process per GPU, in turns.
+// nccl: the same operations on device memory with MPI and with NCCL, called from C++ with one process per GPU, in
+// turns.
 //
 // - nccl_sync: each call, followed by a synchronisation of its stream, as an MPI program waits for each of its calls
-// - nccl_enqueued: calls one after the other in a stream, one synchronisation at the end
+// - nccl_enqueued: consecutive calls in a stream, one synchronisation at the end
 // - nccl_graph: the same as one CUDA graph
 // - mpi: blocking MPI calls
 // - kernel_...: an empty kernel before each call; before MPI also a synchronisation of its stream
 // - bare_push, bare_pull: messages only, as copies by the sender or by the receiver; a synchronisation after each round
 //
-// Microseconds a call: the slowest rank's mean over the calls of a batch, the median of the batches of a round, the
-// median of the rounds. Sizes are those of the larger of a rank's two buffers. Each way's results are checked once for
-// each operation and size, before it is timed. NVLink multicast is off.
+// Microseconds per call: the slowest rank's mean over the calls of a batch, the median of the batches of a round, the
+// median of the rounds. Sizes are those of the larger of a rank's two buffers. The results of each method are checked
+// once for each operation and size, before it is timed. NVLink multicast is off.
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -26,7 +27,7 @@ namespace {
 constexpr int kNotHere = 5;  // exit code: no NCCL
 constexpr int kWrong = 4;    // exit code: wrong values
 constexpr int kLeastCalls = 4, kMostCalls = 100;
-constexpr int kBatches = 3;  // number of batches of a way in each round
+constexpr int kBatches = 3;  // number of batches per method and round
 
 const std::vector<std::string> kWays = {
     "nccl_sync",         "nccl_enqueued", "nccl_graph", "mpi",       "kernel_nccl_sync", "kernel_nccl_enqueued",
@@ -45,7 +46,7 @@ bool contains(const std::vector<std::string>& list, const std::string& name) {
   return list.empty() || std::find(list.begin(), list.end(), name) != list.end();
 }
 
-// A way to do an operation: a batch of calls, complete on return.
+// A method of performing an operation: a batch of calls, complete on return.
 struct Way {
   std::string name;
   std::function<void(int calls)> batch;
@@ -114,7 +115,7 @@ class Comparison {
   void launch() { gpu::launch(empty_, {1}, {32}, stream_, 0u); }
   void synchronize() { gpu::synchronize(stream_); }
 
-  // Only the empty kernel, for comparison with the time that it adds to an operation.
+  // Only the empty kernel, for comparison with the time that the kernel adds to an operation.
   void kernel() {
     add_enqueued(kKernel, [this] { launch(); });
     measure(kKernel, 0);
@@ -161,7 +162,7 @@ class Comparison {
     measure(operation.name, count * static_cast<std::size_t>(operation.blocks) * 4);
   }
 
-  // A way that is complete after each call.
+  // Adds a method that is complete after each call.
   void add(const std::string& name, const std::function<void()>& once) {
     Way way{name, [once](int calls) {
               for (int i = 0; i < calls; ++i) once();
@@ -170,7 +171,7 @@ class Comparison {
     if (contains(choice_.ways, name)) ways_.push_back(std::move(way));
   }
 
-  // The three ways that enqueue work.
+  // Adds the three methods that enqueue work.
   void add_enqueued(const std::string& name, const std::function<void()>& enqueue) {
     add(name + "_sync", [this, enqueue] {
       enqueue();
@@ -185,7 +186,7 @@ class Comparison {
     if (contains(choice_.ways, name + "_graph")) graphs_.push_back({name + "_graph", enqueue});
   }
 
-  // Decides on the calls of a batch, warms up, and measures all ways in turns.
+  // Chooses the number of calls per batch, warms up, and measures all methods in turns.
   void measure(const std::string& operation, std::size_t bytes) {
     const int calls = batch_size();
     std::vector<std::unique_ptr<gpu::Graph>> graphs;
@@ -204,7 +205,7 @@ class Comparison {
       way.batch(std::min(calls, 5));
     }
     for (int round = 0; round < choice_.rounds; ++round) {
-      // Uses another order each time, so that a change of the machine affects all ways alike.
+      // Uses another order each time, so that a change in the machine affects all methods alike.
       std::rotate(ways_.begin(), ways_.begin() + (round > 0 && ways_.size() > 1 ? 1 : 0), ways_.end());
       for (Way& way : ways_) {
         for (int i = 0; i < kBatches; ++i) way.samples.push_back(timed(way, calls) / calls);
@@ -223,7 +224,7 @@ class Comparison {
     return (MPI_Wtime() - start) * 1e6;
   }
 
-  // Returns how many calls of the first way fit into the time of a batch, whether or not that way is measured.
+  // Returns how many calls of the first method fit into the time of a batch, whether or not that method is measured.
   int batch_size() {
     timed(first_, kLeastCalls);
     const std::vector<double> slowest =
@@ -233,7 +234,7 @@ class Comparison {
         world_, static_cast<int>(std::clamp(choice_.milliseconds * 1e3 / each, 1.0 * kLeastCalls, 1.0 * kMostCalls)));
   }
 
-  // Prints one line of the operation and size, and keeps a row for each way.
+  // Prints one line for the operation and size, and keeps a row for each method.
   void report(const std::string& operation, std::size_t bytes, int calls) {
     std::sort(ways_.begin(), ways_.end(),
               [](const Way& one, const Way& other) { return place_of(one) < place_of(other); });
@@ -254,7 +255,7 @@ class Comparison {
       std::printf("\n");
       std::fflush(stdout);
     }
-    // The file is rewritten each time, so that a run that is cut off leaves its figures.
+    // The file is rewritten each time, so that an interrupted run leaves its results.
     if (!options_.json.empty() && options_.json != "-") (void)write_json(report_, options_.json);
   }
 
@@ -262,7 +263,7 @@ class Comparison {
     return static_cast<std::size_t>(std::find(kWays.begin(), kWays.end(), way.name) - kWays.begin());
   }
 
-  // Does the operation once, with the receive buffer poisoned before, and compares what it received.
+  // Performs the operation once, after poisoning the receive buffer, and checks the received data.
   void check(const bench::Compared& operation, const bench::Exchange& exchange, const char* who,
              const std::function<void()>& once) {
     const bench::Operation* const collective = operation.collective;
@@ -291,7 +292,7 @@ class Comparison {
     }
   }
 
-  // Compares a block: every element of a short one, in a long one the first, the last, and each 61st.
+  // Compares a block: every element of a short block; in a long block the first, the last, and every 61st.
   template <class Expected>
   void expect(const bench::Compared& operation, std::size_t count, const char* who, const std::vector<float>& found,
               int block, Expected expected) {
@@ -319,9 +320,9 @@ class Comparison {
   float* send_ = nullptr;
   float* receive_ = nullptr;
   std::unique_ptr<bench::Peers> peers_;
-  Way first_;                                                          // first way of this operation and size
+  Way first_;                                                          // first method of this operation and size
   std::vector<Way> ways_;                                              // ways that are measured
-  std::vector<std::pair<std::string, std::function<void()>>> graphs_;  // work of ways that need the calls of a batch
+  std::vector<std::pair<std::string, std::function<void()>>> graphs_;  // work of methods that need the calls of a batch
   double start_ = 0;
   int wrong_ = 0;
 };
@@ -338,7 +339,7 @@ std::vector<std::string> operation_names() {
   return names;
 }
 
-// True if all `names` are known; else with a message.
+// True if all `names` are known; otherwise false, with a message.
 bool known(const std::vector<std::string>& names, const std::vector<std::string>& all, const char* kind,
            std::string& message) {
   for (const std::string& name : names) {
@@ -370,7 +371,7 @@ bool ranks_share_devices(const bench::World& world) {
   return bench::from_root(world, std::adjacent_find(all.begin(), all.end()) != all.end() ? 1 : 0) != 0;
 }
 
-// Opens NCCL on all ranks, or on none. False after a message.
+// Opens NCCL on all ranks, or on none. Returns false after a message.
 bool open_nccl(const bench::World& world, const Choice& choice, bench::Nccl& nccl) {
   std::string why;
   const bool opened = nccl.open(choice.nccl, why);
@@ -392,10 +393,11 @@ bool open_nccl(const bench::World& world, const Choice& choice, bench::Nccl& ncc
   }
   if (ranks_share_devices(world)) {
     if (world.rank == 0) {
-      std::fprintf(stderr,
-                   "nccl: some of the %d ranks share a GPU, and NCCL wants one for each. Start fewer ranks, or measure "
-                   "MPI alone with --without-nccl.\n",
-                   world.size);
+      std::fprintf(
+          stderr,
+          "nccl: some of the %d ranks share a GPU, and NCCL requires one for each. Start fewer ranks, or measure "
+          "MPI alone with --without-nccl.\n",
+          world.size);
     }
     return false;
   }

@@ -3,10 +3,10 @@
 //
 //   put, get, fetch_and_op, compare_and_swap, accumulate   one operation and a flush, in microseconds
 //   put stream, get stream                                 a window of operations and one flush, per operation
-//   lock put unlock                                        a whole epoch of one put
+//   lock put unlock                                        a complete epoch with one put
 //   fence                                                  a fence of all ranks without operations
 //
-// With --mem, the origin's buffer is of that kind, and with --kind create, so is the window.
+// With --mem, the origin's buffer is in memory of that kind, and with --kind create, so is the window.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -41,8 +41,8 @@ Window make(const std::string& kind, std::size_t bytes, const bench::Buffer& mem
 
 struct Case {
   const char* name;
-  bool sized;  // true if measured at every size; otherwise at 8 bytes
-  bool epoch;  // true if it makes its epochs itself
+  bool sized;  // true if measured at every size; otherwise only at 8 bytes
+  bool epoch;  // true if the operation contains its own epochs
   std::function<void(const World&, const Window&, char* buffer, int bytes, int window)> once;
 };
 
@@ -109,7 +109,7 @@ bench::Repeat by_origins(const World& world, const Window& w, const Case& each, 
   };
 }
 
-// Puts data and gets it back; true if it arrives correctly both ways.
+// Puts data and gets it back; true if it arrives correctly in both directions.
 bool verify(const World& world, const Window& w, bench::Buffer& target, bench::Buffer& buffer, std::size_t bytes) {
   std::vector<char> out(bytes);
   std::vector<char> back(bytes, 1);

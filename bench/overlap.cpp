@@ -3,9 +3,9 @@
 // The operation alone takes t, and with a computation of length t between start and completion it takes T. The hidden
 // share is the part of t by which T is shorter than the sum of both: 100 % if T is the computation's time, 0 % if T is
 // the sum. With --computation, the computation has the same length for every size and library: this shows which
-// operations a longer one hides, and no library has a shorter one because its operation alone is fast. Rows "...,
-// tested" call MPI_Testall occasionally while they compute. The computation touches no memory. In the rows isend and
-// irecv, one side computes, while the other waits for the message at once.
+// operations a longer computation hides, and no library has a shorter computation because its operation alone is fast.
+// Rows "..., tested" call MPI_Testall occasionally while they compute. The computation touches no memory. In the rows
+// isend and irecv, one side computes while the other waits for the message immediately.
 #include <algorithm>
 #include <cmath>
 
@@ -90,7 +90,7 @@ const Operation kOperations[] = {
 };
 
 // Repeats `iterations` times: starts the operation, computes in `pieces` with a test after each but the last, and
-// completes it. Returns the seconds of a computing rank, 0 on others.
+// completes it. Returns the seconds on a computing rank, 0 on others.
 double repeat(const World& world, const Operation& operation, const Buffers& buffers, int iterations, long steps,
               int pieces) {
   MPI_Request requests[kRequests];

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the tables of docs/performance/ from the runs that are kept in docs/performance/data/.
+"""Creates the tables in docs/performance/ from the runs stored in docs/performance/data/.
 
     bench/page.py write           rewrites every table; tests/bench/test_page.py fails if that changes a page
     bench/page.py keep RUN DATA   keeps a summary of the output of `headrace bench --json RUN` or `bench/gpu.py --json RUN` as
@@ -40,7 +40,7 @@ MARK = re.compile(r"^<!-- table (\S+) (\S+)(?: (\S+))? -->\n(.*?)^<!-- end -->$"
 
 
 class Wrong(Exception):
-    """A page or a kept run cannot be shown; the text names it and the reason."""
+    """A page or a stored run cannot be shown; the message names it and the reason."""
 
 
 def pages() -> list[Path]:
@@ -140,7 +140,7 @@ VIEWS: dict[str, Callable[[dict, str | None], str]] = {
 
 
 def rendered(page: str) -> str:
-    """Returns the page with its tables remade. Raises Wrong."""
+    """Returns the page with regenerated tables. Raises Wrong."""
     sys.path.append(str(ROOT / "scripts/docs"))
     from wrap import wrap
 
@@ -167,7 +167,7 @@ def used(page: str) -> set[str]:
 
 
 def small(run: dict, commit: str) -> dict:
-    """Returns the part of a run that is kept: all but the reports of single runs."""
+    """Returns the part of a run that is stored: everything but the reports of single runs."""
     run = {key: value for key, value in run.items() if key not in ("benchmarks", "reports")} | {"commit": commit}
     for figure in run.get("figures", []):
         figure.pop("values", None)

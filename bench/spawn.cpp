@@ -1,6 +1,6 @@
 // spawn: time that all ranks together need to start four more processes of this program, in microseconds, on the
-// slowest rank: of MPI_Comm_spawn alone, and up to the end of MPI_Comm_disconnect, which the new processes call after a
-// barrier.
+// slowest rank: for MPI_Comm_spawn alone, and until the end of MPI_Comm_disconnect, which the new processes call after
+// a barrier.
 #include "common/measure.hpp"
 #include "common/program.hpp"
 
@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kStarted = 4;
 
-// Does the work of a spawned process.
+// Performs the work of a spawned process.
 int serve(MPI_Comm parents) {
   MPI_Barrier(parents);
   MPI_Comm_disconnect(&parents);

@@ -1,5 +1,5 @@
 // startup: time of MPI_Init and of a first message to every rank, in microseconds, on the slowest rank, once per run.
-// `headrace bench`, which starts the job, times it as a whole, from the launcher's start to its end.
+// `headrace bench`, which starts the job, times the whole job, from the launcher's start to its end.
 #include <ctime>
 
 #include "common/measure.hpp"

@@ -1,6 +1,6 @@
 // threads: several threads of a rank communicate at once (MPI_THREAD_MULTIPLE), each with its partner in the peer, on a
-// separate communicator or by tags on one: one-way latency of blocking ping-pongs, in microseconds, the mean of the
-// threads; or with --rate, messages a second of all threads together.
+// separate communicator or with separate tags on one: one-way latency of blocking ping-pongs, in microseconds, the mean
+// over the threads; or, with --rate, messages per second of all threads together.
 #include <pthread.h>
 #include <sched.h>
 
@@ -46,7 +46,7 @@ struct Talk {
     }
   }
 
-  // Windows of messages to the peer of the leader, each answered by an empty one.
+  // Sends windows of messages to the leader's peer, each answered with an empty message.
   void stream(int iterations) {
     const auto bytes = static_cast<int>(send.size());
     std::vector<MPI_Request> requests(static_cast<std::size_t>(window));
@@ -83,7 +83,7 @@ void all_at_once(std::vector<Talk>& talks, int iterations, void (Talk::*work)(in
   for (std::thread& thread : threads) thread.join();
 }
 
-// Returns the cores that this process was started on.
+// Returns the cores on which this process was started.
 std::vector<int> own_cores() {
   cpu_set_t allowed;
   std::vector<int> cores;
@@ -110,7 +110,8 @@ int run_all(const bench::Program& program, const World& world, const Options& op
   report.less_is_better = !choices.rate;
   if (choices.rate) report.window = options.window;
   const std::vector<int> cores = own_cores();
-  // Ranks that the launcher has bound to separate cores use those; other ranks divide the same cores among themselves.
+  // Ranks that the launcher has bound to separate cores use those; other ranks divide their common cores among
+  // themselves.
   const std::vector<std::string> all_cores = bench::gather_text(world, bench::allowed_cpus());
   const bool apart =
       bench::from_root(

@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""Measures threads that communicate at once, on a machine with many cores, compared with other libraries.
+"""Measures threads that communicate concurrently on a machine with many cores, compared with other libraries.
 
     bench/threads_many_cores.py BUILD OUT.json
     bench/threads_many_cores.py BUILD OUT.json --peers DIR mpich,openmpi,impi
     bench/threads_many_cores.py BUILD OUT.json --threads 1,2,4,8,16 --runs 3 --seconds 600
 
-Two ranks. Rows: latency and rate of 8 B with a communicator for each thread, the rate with one communicator for all, by
-tags, and the rate of as many processes as threads. All ranks and threads are bound alike: the launchers bind nothing, and
-each thread binds itself to a core of its own, in the order of the ranks (threads --bind-threads). Libraries take turns in
-each of --runs rounds; a figure is the median of its rounds. DIR holds the peers as `headrace bench --vs` installs them:
-DIR/mpich, DIR/openmpi, DIR/impi. MPICH runs with as many virtual interfaces as threads (MPIR_CVAR_CH4_NUM_VCIS), Intel MPI
-with its thread split. OUT.json is written after each job; jobs for which no time is left are named at the end.
+Two ranks. Rows: latency and rate of 8 B with a communicator for each thread, the rate with one communicator for all
+threads and separate tags, and the rate of as many processes as threads. All ranks and threads are bound alike: the
+launchers bind nothing, and each thread binds itself to a separate core, in rank order (threads --bind-threads).
+Libraries take turns in each of --runs rounds; a figure is the median of its rounds. DIR holds the peers as `headrace
+bench --vs` installs them: DIR/mpich, DIR/openmpi, DIR/impi. MPICH runs with as many virtual interfaces as threads
+(MPIR_CVAR_CH4_NUM_VCIS), Intel MPI with its thread split. OUT.json is written after each job; jobs for which no time is
+left are named at the end.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ Figures = dict[str, list[float]]  # medians of each round, by "row/threads"
 
 
 def settings(name: str, threads: int) -> dict[str, str]:
-    """Returns the settings that a user of that library makes for threads."""
+    """Returns the settings that a user of that library would choose for threads."""
     if name == "mpich":
         return {"MPIR_CVAR_CH4_NUM_VCIS": str(min(threads, 64)), "MPIR_CVAR_ASYNC_PROGRESS": "0"}
     if name == "impi":

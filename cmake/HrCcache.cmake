@@ -1,4 +1,4 @@
-# Compiles through ccache if there is one, in a way that other checkouts and build directories find again
+# Compiles through ccache if there is one, so that other checkouts and build directories find the results
 # (scripts/ccache.sh).
 include_guard(GLOBAL)
 

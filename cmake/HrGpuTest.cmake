@@ -1,8 +1,8 @@
 # hr_gpu_test(<name> SOURCES ... LAYERS ... [LIBS ...] [NO_DEFAULT_RUN])
 #
 # A GoogleTest program for GPU paths, run with the fake driver three times: with streams that run ahead (plain), with
-# streams that do nothing until they are waited for (lazy: a missing wait fails), and without kernels (copy engine). The
-# program itself knows nothing of the fake driver; tests/gpu/run.sh runs it on a real one.
+# streams that do nothing until the host waits for them (lazy: a missing wait fails), and without kernels (copy engine).
+# The program itself is independent of the fake driver; tests/gpu/run.sh runs it on a real driver.
 include_guard(GLOBAL)
 include(HrTest)
 
@@ -21,7 +21,7 @@ function(hr_gpu_test name)
   hr_gpu_test_run(${name}_copy_engine ${name} ENVIRONMENT ${fake} HEADRACE_DEVICE_KERNELS=off)
 endfunction()
 
-# hr_gpu_test_run(<test> <target> [ARGS ...] [ENVIRONMENT ...]): one more run of such a program.
+# hr_gpu_test_run(<test> <target> [ARGS ...] [ENVIRONMENT ...]): another run of such a program.
 function(hr_gpu_test_run test target)
   cmake_parse_arguments(ARG "" "" "ARGS;ENVIRONMENT" ${ARGN})
   add_test(NAME ${test} COMMAND ${target} ${ARG_ARGS})

@@ -1,6 +1,7 @@
-# Tests of devices run once more with the maker HIP, on the fake runtime (tests/fake_hip): hr_mpi_test() and
-# hr_gpu_test_run() do this for each test that runs on the fake CUDA driver, under the name hip_... The program calls the
-# driver under CUDA's names, the library under test uses the same devices under HIP's. ROCm's versions take turns.
+# Device tests run once more with HIP, on the fake runtime (tests/fake_hip): hr_mpi_test() and
+# hr_gpu_test_run() do this for each test that runs on the fake CUDA driver, under the name hip_... The program calls
+# the driver through CUDA names; the library under test uses the same devices through HIP names. ROCm versions take
+# turns.
 #
 # This file determines the tests that run there, and those of the change tier.
 include_guard(GLOBAL)
@@ -8,10 +9,10 @@ include_guard(GLOBAL)
 set(HR_NOT_ON_HIP
   "streams|enqueue"          # streams wait for words, which HIP supports only in signal memory (docs/adr/0049)
   "chunks"                   # memory in chunks is staged, and these tests examine mappings
-  "time_sliced"              # AMD's devices run the work of several processes at the same time
+  "time_sliced"              # AMD devices run the work of several processes concurrently
   "^mpich"                   # programs built with MPICH, which test its ABI and not its devices
-  "capture"                  # they examine the driver's own captures
-  "unit_mem_(no|knob|before|one)"  # tests of a missing driver; hip_program_* are those for HIP
+  "capture"                  # these examine the driver's own captures
+  "unit_mem_(no|knob|before|one)"  # tests of a missing driver; hip_program_* are the HIP counterparts
   "unit_cuda_ipc|gpu_staged|nccl" # tests of the fake CUDA driver itself, and of another library's use of it
   CACHE INTERNAL "")
 set(HR_HIP_IN_CHANGE_TIER
@@ -19,7 +20,7 @@ set(HR_HIP_IN_CHANGE_TIER
   "^gpu_lifetimes_4$|^gpu_resident_copy_2$|^gpu_default_stream_lazy$|^gpu_partitioned_kernel_2$"
   CACHE INTERNAL "")
 
-# hr_on_hip(<test> <its environment> <prefix>): sets <prefix>_name (empty: not run there), <prefix>_environment,
+# hr_on_hip(<test> <its environment> <prefix>): sets <prefix>_name (empty: not run with HIP), <prefix>_environment,
 # <prefix>_arguments (to be added) and <prefix>_labels in the caller's scope.
 function(hr_on_hip test environment prefix)
   set(${prefix}_name "" PARENT_SCOPE)
@@ -41,7 +42,7 @@ function(hr_on_hip test environment prefix)
   list(FILTER environment EXCLUDE REGEX "^LD_LIBRARY_PATH=")
   list(APPEND environment LD_LIBRARY_PATH=${HR_FAKE_HIP_DIR}/${version}:${HR_FAKE_HIP_DIR}/programs
        FAKE_HIP_ROCM=${version} FAKE_CUDA_KERNELS=${HR_FAKE_CUDA_DIR} HEADRACE_CUDA=off)
-  set(labels gpu hip one_host night)  # the other versions run the tests as on several hosts
+  set(labels gpu hip one_host night)  # the other versions run the tests as if on several hosts
   foreach(pattern IN LISTS HR_HIP_IN_CHANGE_TIER)
     if(test MATCHES "${pattern}")
       list(REMOVE_ITEM labels night)
@@ -51,7 +52,7 @@ function(hr_on_hip test environment prefix)
   if(test MATCHES "random_pieces")  # with HIP, kernels do not access other devices' memory in a process
     set(arguments --expect either)
   endif()
-  if(test MATCHES "^unit_mem")  # tests of CUDA's contexts, of the names of its calls, of chunks, and of pools without a context
+  if(test MATCHES "^unit_mem")  # tests of CUDA's contexts, function names and chunks, and of pools without a context
     string(JOIN ":" without Classify.EveryKind Classify.PoolAndVmmHaveNoContext Copy.FailureNamesCallPointerDeviceAndError
            Contexts.ExhaustedMemorySaysSo Contexts.NothingIsLeftAfterShutdown Contexts.MemoryOfAContextThatIsNotThePrimary
            Contexts.SurvivesAResetOfTheDevice)

@@ -1,8 +1,8 @@
 # Installation directories, and the build tree as a separate prefix. Include after GNUInstallDirs.
 #
 # By `cmake --install`: the directories of GNUInstallDirs. By pip (scikit-build-core) these same variables point into
-# the wheel, so that .venv/bin/mpiexec, .venv/lib/libmpi_abi.so.1 and .venv/include/mpi.h correspond to a system-wide
-# installation, and no install rule need know the difference.
+# the wheel, so .venv/bin/mpiexec, .venv/lib/libmpi_abi.so.1 and .venv/include/mpi.h correspond to a system-wide
+# installation, and install rules need not distinguish the two.
 include_guard(GLOBAL)
 
 if(DEFINED SKBUILD_DATA_DIR)
@@ -11,7 +11,7 @@ if(DEFINED SKBUILD_DATA_DIR)
   set(CMAKE_INSTALL_LIBDIR ${SKBUILD_DATA_DIR}/lib)
   set(CMAKE_INSTALL_INCLUDEDIR ${SKBUILD_DATA_DIR}/include)
   set(CMAKE_INSTALL_DATADIR ${SKBUILD_DATA_DIR}/share)
-  # Paths within the environment that the wheel is installed into.
+  # Paths within the environment into which the wheel is installed.
   set(HR_PREFIX_FROM_BIN ..)
   set(HR_BINDIR_NAME bin)
   set(HR_LIBDIR_NAME lib)
@@ -26,9 +26,9 @@ else()
 endif()
 
 # hr_install_bench(<programs...>)
-# Installs programs where `headrace bench` and `headrace tune` find them. A program finds the MPI library that its launcher names, else the
-# one two directories up. HEADRACE_CXX_LIBRARY: a shared libstdc++ for these programs alone, where they cannot count on the system's
-# (packaging/wheel) and each with its own would be too large together.
+# Installs programs where `headrace bench` and `headrace tune` find them. A program finds the MPI library that its
+# launcher names, or else the one two directories up. HEADRACE_CXX_LIBRARY: a shared libstdc++ for these programs alone,
+# for cases in which they cannot rely on the system's (packaging/wheel) and static copies would be too large in total.
 function(hr_install_bench)
   set(to ${CMAKE_INSTALL_LIBDIR}/headrace/bench)
   set_target_properties(${ARGN} PROPERTIES INSTALL_RPATH "$ORIGIN/../..;$ORIGIN")

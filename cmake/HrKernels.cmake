@@ -4,13 +4,13 @@
 # target <name>_fatbin, which holds the image as `extern "C" const unsigned char <name>_fatbin[]`; give it to cuModuleLoadData.
 # Programs link it with target_link_libraries(program PRIVATE <name>_fatbin). No CUDA header or library is needed at run time.
 #
-# nvcc is found through the variable HEADRACE_NVCC, else from the Python packages of the build (nvidia-cuda-nvcc and friends), else from the
-# system. Without one the image is empty: loading it fails with a clear CUDA error, and the library falls
-# back to its copy-engine path.
+# nvcc is found through the variable HEADRACE_NVCC, else in the Python packages of the build (nvidia-cuda-nvcc and
+# friends), else in the system. Without nvcc the image is empty: loading it fails with a clear CUDA error, and the
+# library falls back to its copy-engine path.
 #
-# AMD: compiles them for AMD's gfx90a (MI200) and gfx942 (MI300), too, as <name>_code_objects[], a bundle for
+# AMD: also compiles the kernels for AMD's gfx90a (MI200) and gfx942 (MI300), as <name>_code_objects[], a bundle for
 # hipModuleLoadData. The compiler is clang 17 or newer with lld (HEADRACE_AMD_CLANG; Debian's clang-19 and lld-19); neither
-# HIP's headers nor device libraries are needed. Without one the bundle is empty.
+# HIP's headers nor device libraries are needed. Without this compiler the bundle is empty.
 #
 # Each image is followed by a trailer, "HRKERNEL" and the name, by which the tests' fake driver (tests/fake_cuda) finds
 # lib<name>_host_kernels.so: the same sources compiled for the CPU, built into <build>/fake_cuda when HEADRACE_TESTS is on. Kernel sources
@@ -55,7 +55,8 @@ function(_hr_find_nvcc result)
 endfunction()
 
 set(HR_AMD_ARCHITECTURES gfx90a gfx942)
-# Results of floating point equal the host's, so nothing is contracted. Version 4 of code objects loads from ROCm 5 on.
+# Floating-point results must equal the host's, so nothing is contracted. Version 4 of code objects loads from ROCm 5
+# on.
 set(HR_AMD_OPTIONS -x hip --offload-device-only --no-gpu-bundle-output -nogpuinc -nogpulib -O3 -std=c++17
     -ffp-contract=off -mcode-object-version=4 -Wno-bitwise-conditional-parentheses)
 
@@ -97,7 +98,7 @@ function(_hr_code_objects name unit sources objects)
   if(NOT clang)
     return()
   endif()
-  # The bundle names the host first, with no code.
+  # The bundle lists the host first, without code.
   set(id "host-${CMAKE_SYSTEM_PROCESSOR}-unknown-linux--")
   string(LENGTH ${id} length)
   set(entries "  .quad 0, 0, ${length}\n  .ascii \"${id}\"\n")
@@ -137,7 +138,7 @@ function(hr_fatbin name)
   endif()
   get_property(nvcc GLOBAL PROPERTY HR_NVCC)
 
-  # All sources form one translation unit, so that no device linking is needed.
+  # All sources form one translation unit, which avoids device linking.
   set(unit ${CMAKE_CURRENT_BINARY_DIR}/${name}_kernels.cu)
   set(text "")
   foreach(source IN LISTS ARG_SOURCES)
@@ -179,15 +180,15 @@ function(hr_fatbin name)
   configure_file(${HR_FATBIN_TEMPLATE} ${assembly} @ONLY)
   set_source_files_properties(${assembly} PROPERTIES LANGUAGE C COMPILE_OPTIONS "-x;assembler-with-cpp")
   add_library(${name}_fatbin STATIC ${assembly})
-  set_target_properties(${name}_fatbin PROPERTIES C_COMPILER_LAUNCHER "")  # no cache, as it does not track files read by .incbin
+  set_target_properties(${name}_fatbin PROPERTIES C_COMPILER_LAUNCHER "")  # no cache, as it does not track .incbin's files
 
   if(HEADRACE_TESTS)
     set_source_files_properties(${unit} PROPERTIES LANGUAGE CXX)
     add_library(${name}_host_kernels SHARED ${unit})
     target_include_directories(${name}_host_kernels PRIVATE ${HR_KERNELS_INCLUDE})
-    # A misaligned access ends the program here as it does on the device.
+    # A misaligned access ends the program, as on the device.
     target_compile_options(${name}_host_kernels PRIVATE -fsanitize=alignment -fsanitize-undefined-trap-on-error
-                           -ftls-model=initial-exec)  # LeakSanitizer cannot read thread-locals of opened libraries
+                           -ftls-model=initial-exec)  # LeakSanitizer cannot read opened libraries' thread-locals
     set_target_properties(${name}_host_kernels PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${HR_FAKE_CUDA_DIR})
     set_property(GLOBAL APPEND PROPERTY HR_HOST_KERNELS ${name}_host_kernels)
   endif()

@@ -1,7 +1,7 @@
 # hr_layer(<name> SOURCES ... DEPS <lower layers> [LIBS <external targets>] [PRECOMPILE <headers that most sources include>])
 #
-# One static library for each layer. A layer's headers are reachable as "<name>/x.hpp" only through build/layers/<name>,
-# which only its dependants receive: an include of a layer above does not compile (design section 1).
+# One static library per layer. A layer's headers are reachable as "<name>/x.hpp" only through build/layers/<name>,
+# which only its dependants see: an include of a layer above does not compile (design section 1).
 function(hr_layer name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LIBS;PRECOMPILE" ${ARGN})
   set(view ${CMAKE_BINARY_DIR}/layers/${name})
@@ -23,7 +23,7 @@ endfunction()
 #
 # A room of a layer: a folder with its sources. Rooms are declared from the lowest to the highest; SEES lists the rooms
 # whose headers this one includes. FACES are headers in the layer's folder, for layers above, that this room implements.
-# scripts/rooms.py counts the includes that do otherwise, and a test keeps their number small.
+# scripts/rooms.py counts the includes that violate this, and a test limits their number.
 function(hr_room layer room)
   cmake_parse_arguments(ARG "" "" "SEES;FACES;SOURCES" ${ARGN})
   list(TRANSFORM ARG_SOURCES PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/${room}/)

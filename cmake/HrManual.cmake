@@ -1,5 +1,5 @@
-# Manual pages, made while building: section 3 from api/, section 1 from the commands' help texts. In the build tree `man -M
-# <build>/share/man mpiexec` shows them. Include after mpiexec is a target.
+# Manual pages, generated during the build: section 3 from api/, section 1 from the commands' help texts. In the build
+# tree `man -M <build>/share/man mpiexec` shows them. Include after mpiexec is a target.
 include_guard(GLOBAL)
 
 set(manual ${CMAKE_BINARY_DIR}/share/man)

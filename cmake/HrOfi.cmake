@@ -1,8 +1,8 @@
 # hr_find_ofi(<variable>)
 #
-# The directory of libfabric's headers, with which the second network transport is compiled; empty if there are none. They are found through
-# the variable HEADRACE_OFI_INCLUDE_DIR, else from the system. libfabric itself is not linked to: it is found at run time
-# (src/transport/ofi/library.hpp).
+# The directory of libfabric's headers, with which the second network transport is compiled; empty if there are none.
+# They are found through the variable HEADRACE_OFI_INCLUDE_DIR, else in the system. libfabric itself is not linked to:
+# it is found at run time (src/transport/ofi/library.hpp).
 function(hr_find_ofi result)
   set(${result} "" PARENT_SCOPE)
   find_path(HEADRACE_OFI_INCLUDE_DIR rdma/fi_domain.h DOC "libfabric's headers for the network transport ofi")

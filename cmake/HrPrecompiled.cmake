@@ -1,5 +1,5 @@
-# Precompiled headers. They change how long a build takes and nothing else: each source includes the headers that it needs, as a build with
-# -DHEADRACE_PRECOMPILED_HEADERS=OFF proves (`make test-all` makes one).
+# Precompiled headers. They change only the build time: each source includes the headers that it needs, as a build with
+# -DHEADRACE_PRECOMPILED_HEADERS=OFF verifies (`make test-all` includes one).
 #
 # hr_precompile(<target> [<project header> ...])
 # The target's sources see the standard headers below, and those project headers, compiled once. Name headers that most sources of the
@@ -22,7 +22,7 @@ set(HR_PRECOMPILED_STANDARD
 
 function(hr_precompile target)
   if(HEADRACE_PRECOMPILED_HEADERS)
-    # In angle brackets, so that the list, and with it ccache's contents, is the same in every checkout.
+    # In angle brackets, so that the list, and thus ccache's contents, is the same in every checkout.
     list(TRANSFORM ARGN REPLACE "(.+)" "<\\1>" OUTPUT_VARIABLE own)
     target_precompile_headers(${target} PRIVATE ${HR_PRECOMPILED_STANDARD} ${own})
   endif()
@@ -32,7 +32,7 @@ function(hr_compile_apart)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
 endfunction()
 
-# Programs whose precompiled headers others share; they are built only for that.
+# Programs whose precompiled headers others share; they are built only for this purpose.
 function(hr_precompile_like program kind)
   if(NOT HEADRACE_PRECOMPILED_HEADERS)
     return()

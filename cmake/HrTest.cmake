@@ -1,4 +1,4 @@
-# Functions that declare the tests of every directory. Each adds one ctest entry.
+# Functions that declare the tests in every directory. Each adds one ctest entry.
 #
 # A test belongs to the change tier, which `make test` runs on every change, unless hr_night() moves it to the night tier,
 # which `make test-all` adds. CONTRIBUTING.md describes both tiers and how to choose.
@@ -6,7 +6,7 @@ include_guard(GLOBAL)
 include(HrHipTest)
 
 # hr_night(<regular expressions...> WHY "reason")
-# Tests of this directory, declared above, that only `make test-all` runs.
+# Tests in this directory, declared above, that only `make test-all` runs.
 function(hr_night)
   cmake_parse_arguments(ARG "" "WHY" "" ${ARGN})
   if(NOT ARG_WHY)
@@ -16,8 +16,8 @@ function(hr_night)
 endfunction()
 
 # hr_as_hosts_in_change_tier(<regular expressions...>)
-# Tests of this directory that the change tier runs a second time as if their ranks were on two hosts. The night tier
-# does so with all that hr_on_one_host() does not exclude.
+# Tests in this directory that the change tier runs a second time as if their ranks were on two hosts. The night tier
+# does so with all tests that hr_on_one_host() does not exclude.
 function(hr_as_hosts_in_change_tier)
   _hr_label(as_hosts ${ARGN})
 endfunction()
@@ -53,8 +53,8 @@ function(hr_unit_test name)
 endfunction()
 
 # hr_on_one_host(<tests...> WHY "reason")
-# Tests of memory or files that processes of one host share: they run on one host even if the others run as if on
-# several (HEADRACE_AS_HOSTS, `make test-hosts`), which leaves them out by the label one_host.
+# Tests of memory or files shared by the processes on one host: they run on one host even if the others run as if on
+# several (HEADRACE_AS_HOSTS, `make test-hosts`), which excludes them by the label one_host.
 function(hr_on_one_host)
   cmake_parse_arguments(ARG "" "WHY" "" ${ARGN})
   if(NOT ARG_WHY)
@@ -82,7 +82,7 @@ function(hr_mpi_test name program)
   add_test(NAME ${name} COMMAND $<TARGET_FILE:mpiexec> --timeout ${ARG_TIMEOUT} -n ${ARG_RANKS} ${program} ${ARG_ARGS})
   set_tests_properties(${name} PROPERTIES TIMEOUT ${ctest_timeout} LABELS "mpi;${ARG_LABELS}"
                        ENVIRONMENT "${ARG_ENVIRONMENT}")
-  # Ranks that share a core slow each other down: ctest -j therefore counts them.
+  # Ranks that share a core slow each other down, so ctest -j counts them.
   set_tests_properties(${name} PROPERTIES PROCESSORS ${ARG_RANKS})
   hr_on_hip(${name} "${ARG_ENVIRONMENT}" hip)
   if(hip_name)
@@ -94,10 +94,11 @@ endfunction()
 # hr_namespace_test(<name> HOSTS n COMMAND <program> [args ...] [IN <host>] [SLURM] [RAILS r] [SHARE what ...]
 #                   [NEEDS <program> ...] [NEEDS_FILE <path> ...] [EXPECT status] [TIMEOUT s] [ENVIRONMENT K=V ...]
 #                   [LABELS ...] [CONFIGURATIONS hosts] [PROCESSORS n])
-# A command on hosts made of namespaces (tests/hosts/namespace_test.py, which sets its environment): in one of them (IN h1), or outside,
-# from where `$HR_HOSTS exec h1 ...` gets in. Skipped, with the reason, if the machine cannot make such hosts; a failure then with
-# HR_NAMESPACES=required (`make test-hosts`). CONFIGURATIONS hosts: too long for `make test`, run by `ctest -C hosts` alone. PROCESSORS 1:
-# it mostly waits, so that another may run at the same time.
+# A command on hosts made of namespaces (tests/hosts/namespace_test.py, which sets its environment): inside one of them
+# (IN h1), or outside, from where `$HR_HOSTS exec h1 ...` enters one. Skipped, with the reason, if the machine cannot
+# create such hosts; with HR_NAMESPACES=required this is a failure (`make test-hosts`). CONFIGURATIONS hosts: too long
+# for `make test`, run by `ctest -C hosts` alone. PROCESSORS 1: the test mostly waits, so another may run at the same
+# time.
 function(hr_namespace_test name)
   cmake_parse_arguments(ARG "SLURM" "HOSTS;IN;RAILS;EXPECT;TIMEOUT;PROCESSORS"
                         "COMMAND;SHARE;NEEDS;NEEDS_FILE;ENVIRONMENT;LABELS;CONFIGURATIONS" ${ARGN})
@@ -133,7 +134,7 @@ function(hr_namespace_test name)
   foreach(path IN LISTS ARG_NEEDS_FILE)
     list(APPEND words --needs-file ${path})
   endforeach()
-  math(EXPR ctest_timeout "${ARG_TIMEOUT} + 120")  # includes the time to start and stop the cluster, with Slurm
+  math(EXPR ctest_timeout "${ARG_TIMEOUT} + 120")  # includes the time to start and stop the cluster, including Slurm
   add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/hosts/namespace_test.py ${words} --
                                 ${ARG_COMMAND}
            CONFIGURATIONS ${ARG_CONFIGURATIONS})

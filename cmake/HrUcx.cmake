@@ -1,9 +1,9 @@
 # hr_find_ucx(<variable>)
 #
 # The directory of UCX's headers, with which the network transport is compiled; empty if there are none. They are found through the variable
-# HEADRACE_UCX_INCLUDE_DIR, else from the system, else from the Python package libucx-cu13 or libucx-cu12 of the build, or of the
-# environment that `make` keeps in the source tree (.venv), active or not. UCX itself is not linked to: it is found at run time
-# (src/transport/ucx/library.hpp).
+# HEADRACE_UCX_INCLUDE_DIR, else in the system, else in the Python package libucx-cu13 or libucx-cu12 of the build, or
+# of the environment that `make` keeps in the source tree (.venv), active or not. UCX itself is not linked to: it is
+# found at run time (src/transport/ucx/library.hpp).
 function(hr_find_ucx result)
   execute_process(
     COMMAND ${Python3_EXECUTABLE} -c

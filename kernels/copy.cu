@@ -1,6 +1,6 @@
 // copy: moves a range of packed bytes between two sides, each of which is strided, listed or linear: packs, unpacks,
-// and copies from one layout directly into another. There is one kernel per element width, and one that makes several
-// copies at once.
+// and copies from one layout directly into another. There is one kernel per element width, and one that performs
+// several copies at once.
 #include "copy_arguments.hpp"
 #include "portability.hpp"
 
@@ -18,7 +18,7 @@ HR_DEVICE std::uint64_t divide(std::uint64_t n, const Divisor& by) {
   return (n * by.multiplier) >> by.shift;  // the product fits, as n < 2^31
 }
 
-// Returns the listed block that contains packed byte `at` of the pattern.
+// Returns the index of the listed block that contains packed byte `at` of the pattern.
 template <bool kWide>
 HR_DEVICE std::uint64_t find_block(const Side& side, std::uint64_t element, std::uint64_t at) {
   if (side.block_elements.value != 0) return divide<kWide>(element, side.block_elements);
@@ -57,7 +57,7 @@ HR_DEVICE std::uint64_t locate(const Side& side, std::uint64_t n) {
   return address + static_cast<std::uint64_t>(block.offset) + (at - block.packed);
 }
 
-// Copies the bytes of [first, last) outside the whole elements [begin, end): less than an element at either end.
+// Copies the bytes of [first, last) outside the whole elements [begin, end): less than one element at either end.
 template <int kWidth, bool kWide>
 HR_DEVICE void copy_ends(const CopyArguments& args, std::uint64_t begin, std::uint64_t end) {
   HR_NO_UNROLL
@@ -75,7 +75,7 @@ HR_DEVICE void copy_ends(const CopyArguments& args, std::uint64_t begin, std::ui
 template <class Element, bool kWide>
 HR_DEVICE void copy_range(const CopyArguments& args, unsigned block, unsigned blocks) {
   constexpr int kWidth = sizeof(Element);
-  constexpr unsigned kInFlight = kWide ? 1 : kCopyUnroll;  // small code for the wide form, which is rare
+  constexpr unsigned kInFlight = kWide ? 1 : kCopyUnroll;  // small code for the rare wide form
   const std::uint64_t begin = (args.first + kWidth - 1) / kWidth;
   const std::uint64_t end = args.last / kWidth;
   const std::uint64_t step = std::uint64_t{blocks} * blockDim.x;

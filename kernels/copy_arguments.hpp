@@ -1,9 +1,9 @@
 // copy_arguments.hpp: arguments of the copy kernels; shared by the kernels and the code that launches them.
 //
 // A copy moves elements of `width` bytes from one side to the other. A side describes where the n-th element of the
-// packed form is: dims[] (innermost first) repeat a pattern of one run or of listed blocks, or it is the packed form
-// itself (linear). Every run, block and stride is a multiple of the width, so an element never crosses a boundary.
-// Several copies, of different widths, may share a launch.
+// packed form is: dims[] (innermost first) repeat a pattern of one segment or of listed blocks, or the side is the
+// packed form itself (linear). Every segment, block and stride is a multiple of the width, so an element never crosses
+// a boundary. Several copies, of different widths, may share a launch.
 #pragma once
 
 #include <cstdint>
@@ -30,9 +30,9 @@ struct SideDim {
 inline constexpr int kSideDims = 5;
 
 struct Side {
-  std::uint64_t address;  // address of element `origin` (linear) or of the first run, or base of the block offsets
-  std::uint64_t blocks;   // const ListedBlock*; 0: the pattern is one run
-  std::uint64_t index;    // const uint32_t*: per 2^index_shift packed bytes, the block that contains the first
+  std::uint64_t address;  // address of element `origin` (linear) or of the first segment, or base of the block offsets
+  std::uint64_t blocks;   // const ListedBlock*; 0: the pattern is one segment
+  std::uint64_t index;    // const uint32_t*: for every 2^index_shift packed bytes, the block with the first byte
   std::uint64_t origin;   // linear: number of the first element at `address`
   std::uint32_t index_shift;
   std::int32_t ndims;      // -1: linear
@@ -60,7 +60,7 @@ struct CopyBatch {
 };
 static_assert(sizeof(CopyBatch) <= 4096);
 
-// Number of threads of a block, and of elements that a thread has in flight at a time.
+// Number of threads per block, and of elements that a thread has in flight.
 inline constexpr unsigned kCopyThreads = 256;
 inline constexpr unsigned kCopyUnroll = 4;
 

@@ -3,7 +3,7 @@
 //
 //   HR_CORESIDENT_KERNEL(name, (parameters)) { ... }     in blocks of at most 512 threads
 //
-// On the CPU the blocks of such a launch run at the same time, each a single thread: write loops over a block's share
+// On the CPU the blocks of such a launch run concurrently, each as a single thread: write loops over a block's share
 // as `for (n = hr_thread(); n < end; n += hr_block_threads())`. Addresses that a kernel reads from memory, instead of
 // getting them as parameters, must be passed through hr_translate().
 #pragma once
@@ -28,7 +28,7 @@ HR_DEVICE std::uint64_t hr_nanoseconds() {
   return now;
 }
 
-// Returns the number of threads that the hardware runs in lockstep. "Lanes" are the first such threads of a block,
+// Returns the number of threads that the hardware runs in lockstep. The first such threads of a block are its "lanes",
 // numbered by hr_thread().
 HR_DEVICE unsigned hr_warp_threads() { return 32; }
 // True if `mine` is true in every lane; must be called by all lanes together.
@@ -36,7 +36,7 @@ HR_DEVICE bool hr_all(bool mine) { return __all_sync(~0u, mine); }
 
 // Access words that the host, other devices and other blocks read or write concurrently. Writes before a release store
 // are visible after an hr_load_acquire() that reads its word: on this device, or everywhere (system). Loads of all
-// lanes from one sector of 32 bytes are a single access to host memory.
+// lanes from one 32-byte sector are a single access to host memory.
 HR_DEVICE std::uint64_t hr_load_acquire(const std::uint64_t* from) {
   std::uint64_t value;
   asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(from) : "memory");
@@ -64,7 +64,7 @@ HR_DEVICE void hr_barrier() {
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
 }
 HR_DEVICE std::uint64_t hr_translate(std::uint64_t address) { return address; }
-// The counter runs at 100 MHz on these processors.
+// The counter runs at 100 MHz on AMD GPUs.
 HR_DEVICE std::uint64_t hr_nanoseconds() { return __builtin_readsteadycounter() * 10; }
 HR_DEVICE unsigned hr_warp_threads() { return 64; }
 HR_DEVICE bool hr_all(bool mine) { return __builtin_amdgcn_ballot_w64(!mine) == 0; }

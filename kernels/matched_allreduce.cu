@@ -1,9 +1,9 @@
-// matched_allreduce: a small reduction of the ranks of one host. One kernel puts a rank's vector into a slot at each
-// rank, a block or several for each, and waits for nothing; another one combines the slots. The stream has waited for
-// the other ranks' vectors before, or the slots hold lines and the kernel waits for these. There are two generations of
-// slots: a rank that begins the reduction after the next one has ended the next one, and so has the vectors that all
-// ranks put after they ended this one. So a slot is written again only after its reader's own vector of the next
-// reduction, which the reader's kernel puts after the kernel that has read this one, was read here.
+// matched_allreduce: a small reduction among the ranks of one host. One kernel puts a rank's vector into a slot at each
+// rank, with one or several blocks per rank, and waits for nothing; another kernel combines the slots. The stream has
+// already waited for the other ranks' vectors, or the slots hold lines and the kernel waits for these. There are two
+// generations of slots: a rank that begins the reduction after the next one has ended the next one, and so has the
+// vectors that all ranks put after they ended this one. So a slot is rewritten only after this rank has read the
+// reader's own vector of the next reduction, which the reader puts after the kernel that has read the slot.
 #include "matched_allreduce_arguments.hpp"
 #include "matched_copy.hpp"
 #include "portability.hpp"
@@ -53,11 +53,11 @@ struct InLines {
   }
 };
 
-// Waits for the elements of all ranks, and combines them from left to right. False, in all threads, if the request is
-// released meanwhile.
+// Waits for the elements of all ranks, and combines them from left to right. Returns false, in all threads, if the
+// request is released meanwhile.
 template <class T, class Op>
 HR_DEVICE bool combine_lines(const MatchedEnd& end, const Op& op) {
-  constexpr unsigned kLines = InLines<T>::kLines, kBatch = 4;  // of so many ranks at once
+  constexpr unsigned kLines = InLines<T>::kLines, kBatch = 4;  // lines and ranks per batch
   const auto* const own = reinterpret_cast<const MatchedWords*>(end.own);
   const std::uint32_t ended = look(&own->ended);
   const std::uint64_t from = end.slots + ended % kernels::kMatchedGenerations * end.generation;
@@ -87,7 +87,7 @@ HR_DEVICE bool combine_lines(const MatchedEnd& end, const Op& op) {
   return !in_any_thread(over);
 }
 
-// The elements of all slots, combined from left to right. False, in all threads, if the request was released.
+// Combines the elements of all slots from left to right. Returns false, in all threads, if the request was released.
 template <class T, class Op>
 HR_DEVICE bool combine_slots(const MatchedEnd& end, const Op& op) {
   if (end.lines != 0) return combine_lines<T>(end, op);
@@ -143,7 +143,7 @@ HR_DEVICE bool combine_bits(const MatchedEnd& end) {
   }
 }
 
-// Takes one vector of each other rank from the words, or counts the reduction alone.
+// Consumes one vector of each other rank in the words, or only counts the reduction.
 HR_DEVICE void take(const MatchedEnd& end) {
   finish_copies();
   if (!is_last_thread()) return;

@@ -9,10 +9,10 @@ namespace hr::kernels {
 inline constexpr std::uint32_t kMatchedThreads = 256;
 inline constexpr std::uint32_t kMatchedRanks = 16;
 inline constexpr std::uint32_t kMatchedGenerations = 2;
-// Elements that a block combines, if the kernel waits for lines, and the most blocks of such a kernel.
+// Elements per block if the kernel waits for lines, and the maximum number of blocks of such a kernel.
 inline constexpr std::uint64_t kMatchedBlockElements = 512;
 inline constexpr std::uint64_t kMatchedMostBlocks = 16;
-// Bytes of a vector that a block puts in lines, and the most blocks that put one.
+// Bytes of a vector that a block puts in lines, and the maximum number of blocks per vector.
 inline constexpr std::uint64_t kMatchedPartBytes = 2048;
 inline constexpr std::uint64_t kMatchedMostParts = 32;
 
@@ -20,9 +20,9 @@ inline constexpr std::uint64_t kMatchedMostParts = 32;
 struct MatchedWords {
   std::uint32_t released;                                // not 0: nothing moves any more
   std::uint32_t ended;                                   // reductions that this rank has ended
-  std::uint32_t finished;                                // blocks that have combined their part of this one
+  std::uint32_t finished;                                // blocks that have combined their part this time
   std::uint32_t put[kMatchedRanks * kMatchedMostParts];  // parts that each block has put
-  std::uint32_t ready[kMatchedRanks];                    // full slots of each rank: the stream waits until there is one
+  std::uint32_t ready[kMatchedRanks];                    // full slots of each rank; the stream waits until there is one
 };
 // Value of `ready` for which no stream waits.
 inline constexpr std::uint32_t kMatchedReleased = std::uint32_t{1} << 30;
@@ -32,16 +32,16 @@ struct MatchedPut {
   std::uint64_t own;  // MatchedWords of this rank
   std::uint64_t from, bytes;
   std::uint64_t generation;            // bytes from the slots of one generation to those of the next
-  std::uint64_t to[kMatchedRanks];     // slot of this rank at each rank
-  std::uint64_t ready[kMatchedRanks];  // word of this rank at each rank; 0: this rank itself
+  std::uint64_t to[kMatchedRanks];     // this rank's slot at each rank
+  std::uint64_t ready[kMatchedRanks];  // this rank's word at each rank; 0: this rank itself
   std::uint64_t lines;                 // not 0: the slots hold lines (matched_copy.hpp), and `ready` is not used
   std::uint64_t parts;                 // blocks for each rank's slot; 1 unless the slots hold lines
 };
 
-// Combines the slots of all ranks. The fields are as wide as addresses, as the fake driver looks at each.
+// Combines the slots of all ranks. All fields have the width of an address, as the fake driver examines each.
 struct MatchedEnd {
   std::uint64_t own;
-  std::uint64_t slots, slot;  // of rank 0, and bytes from one rank's to the next one's
+  std::uint64_t slots, slot;  // slots of rank 0, and bytes from one rank's slot to the next
   std::uint64_t generation;
   std::uint64_t to, count;  // elements of the kernel
   std::uint64_t ranks, rank;

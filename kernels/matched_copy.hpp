@@ -1,15 +1,15 @@
 // matched_copy.hpp: steps of the kernels of matched requests (paired.cu, matched_allreduce.cu, matched_long.cu): a
-// block copies bytes, and then changes words that other devices' streams or kernels wait for; or it moves lines, which
+// block copies bytes, and then changes words for which other devices' streams or kernels wait; or it moves lines, which
 // need no words.
 //
 // Memory order of words: finish_copies() orders the accesses of all threads of the block before those of its last
 // thread, which calls fence() and then adds to a word, so the addition is a release at system scope. A kernel that
 // waits acquires the word with one thread, and a barrier passes that on to the others.
 //
-// Lines: data and the number of its message share one 8-byte access, which is single. A reader that finds the number
-// has the data, too, so the writer needs no fence and no word. A slot is written again only after its reader has found
-// the numbers of all its lines: it then gives the slot back, or sends something of its own that depends on them. A
-// reader cannot see a later line in place of the one that it waits for, as the number would differ.
+// Lines: data and the number of its message share one atomic 8-byte access. A reader that finds the number
+// has the data, too, so the writer needs no fence and no word. A slot is rewritten only after its reader has found the
+// numbers of all its lines: the reader then returns the slot, or sends data of its own that depends on them. A reader
+// cannot mistake a later line for the one that it waits for, as the number would differ.
 #pragma once
 
 #include <cstdint>
@@ -29,10 +29,10 @@ struct alignas(16) Bytes16 {
 #if defined(__CUDACC__)
 HR_DEVICE void finish_copies() { __syncthreads(); }
 HR_DEVICE void add(std::uint32_t* word, std::uint32_t number) { atomicAdd_system(word, number); }
-// Adds one for the blocks of this launch; returns the number before.
+// Increments the number of finished blocks of this launch; returns the previous number.
 HR_DEVICE std::uint32_t count_block(std::uint32_t* word) { return atomicAdd(word, 1U); }
 HR_DEVICE void fence() { __threadfence_system(); }
-// Changes a word from the number before to this one. False if it is not the number before.
+// Changes a word from the previous number to this one. False if the word does not contain the previous number.
 HR_DEVICE bool claim(std::uint32_t* word, std::uint32_t number) {
   return atomicCAS_system(word, number - 1, number) == number - 1;
 }
@@ -50,7 +50,7 @@ HR_DEVICE void store_line(std::uint64_t at, std::uint64_t line) {
   asm volatile("st.relaxed.sys.global.u64 [%0], %1;" : : "l"(at), "l"(line) : "memory");
 }
 HR_DEVICE void doze() { __nanosleep(100); }
-// True if it is in any thread; a barrier.
+// True if `mine` is true in any thread; also a barrier.
 HR_DEVICE bool in_any_thread(bool mine) { return __syncthreads_or(mine ? 1 : 0) != 0; }
 HR_DEVICE bool is_waiting_thread() { return threadIdx.x == 0; }
 #elif defined(__HIP__)
@@ -70,7 +70,7 @@ HR_DEVICE bool claim(std::uint32_t* word, std::uint32_t number) {
   return __hip_atomic_compare_exchange_strong(word, &before, number, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED,
                                               __HIP_MEMORY_SCOPE_SYSTEM);
 }
-// Streams of HIP are refused: the functions of kernels that wait only compile here.
+// HIP streams are refused: for HIP, the functions of waiting kernels only need to compile.
 HR_DEVICE std::uint32_t look_acquire(const std::uint32_t* word) {
   return __hip_atomic_load(word, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM);
 }
@@ -103,7 +103,7 @@ HR_DEVICE std::uint64_t load_line(std::uint64_t at) {
 HR_DEVICE void store_line(std::uint64_t at, std::uint64_t line) {
   __atomic_store_n(reinterpret_cast<std::uint64_t*>(at), line, __ATOMIC_RELEASE);
 }
-// On the CPU the threads run one after the other: each waits for itself, and all but the first find what they want.
+// On the CPU the threads run consecutively: each waits for itself, and all but the first find the condition true.
 HR_DEVICE void doze() {
   const timespec moment{0, 20000};
   nanosleep(&moment, nullptr);
@@ -116,7 +116,7 @@ HR_DEVICE bool is_last_thread() { return threadIdx.x == blockDim.x - 1; }
 
 HR_DEVICE std::uint32_t look(const std::uint32_t* word) { return *const_cast<const volatile std::uint32_t*>(word); }
 
-// Pauses between two looks of a thread that waits: after so many looks it gives way to other blocks.
+// Pauses between two polls of a waiting thread; after a number of polls, it yields to other blocks.
 HR_DEVICE void pause(std::uint32_t* looks) {
   constexpr std::uint32_t kBusyLooks = 2000;
 #if defined(__CUDACC__) || defined(__HIP__)
@@ -126,8 +126,8 @@ HR_DEVICE void pause(std::uint32_t* looks) {
   doze();
 }
 
-// Waits until the word is not 0, by one thread. False, in all threads, if it is at least `released`. The threads have
-// passed a barrier then.
+// Waits, in one thread, until the word is not 0. Returns false, in all threads, if it is at least `released`. All
+// threads have then passed a barrier.
 HR_DEVICE bool wait_until_ready(const std::uint32_t* word, std::uint32_t released) {
   bool over = false;
   if (is_waiting_thread()) {
@@ -163,7 +163,7 @@ HR_DEVICE void store_word(std::uint64_t to, std::uint64_t bytes, std::uint64_t w
   }
 }
 
-// Stores a part of a message, by all threads of the block.
+// Stores a part of a message with all threads of the block.
 HR_DEVICE void store_lines(std::uint64_t from, std::uint64_t slot, std::uint64_t bytes, std::uint32_t number,
                            std::uint64_t part = 0, std::uint64_t parts = 1) {
   const std::uint64_t count = lines_of(bytes);
@@ -173,12 +173,12 @@ HR_DEVICE void store_lines(std::uint64_t from, std::uint64_t slot, std::uint64_t
   }
 }
 
-// Loads kMost lines at once until all have the number. False if the word is at least `released` meanwhile.
-// address(k): of line k.
+// Loads kMost lines at once until all have the number. Returns false if the word becomes at least `released` meanwhile.
+// address(k): address of line k.
 template <unsigned kMost, class Address>
 HR_DEVICE bool load_lines(std::uint64_t (&lines)[kMost], unsigned count, const Address& address, std::uint32_t number,
                           const std::uint32_t* word, std::uint32_t released) {
-  constexpr std::uint32_t kLooksAtOnce = 32;  // between two looks at the word
+  constexpr std::uint32_t kLooksAtOnce = 32;  // between two polls of the word
   std::uint32_t looks = 0;
   HR_NO_UNROLL
   for (std::uint32_t round = 1;; ++round) {
@@ -195,8 +195,8 @@ HR_DEVICE bool load_lines(std::uint64_t (&lines)[kMost], unsigned count, const A
   }
 }
 
-// Waits for a message, and moves it by all threads of the block. False, in all threads, if the word is at least
-// `released` meanwhile. All threads have passed a barrier then, and have what was in the slot.
+// Waits for a message, and moves it with all threads of the block. Returns false, in all threads, if the word becomes
+// at least `released` meanwhile. All threads have then passed a barrier, and have read the slot.
 HR_DEVICE bool take_lines(std::uint64_t slot, std::uint64_t to, std::uint64_t bytes, std::uint32_t number,
                           const std::uint32_t* word, std::uint32_t released) {
   constexpr unsigned kInFlight = 4;
@@ -239,7 +239,7 @@ HR_DEVICE void copy_elements(std::uint64_t from, std::uint64_t to, std::uint64_t
   }
 }
 
-// Copies a part of the bytes by all threads of the block, in the largest elements that the addresses allow.
+// Copies a part of the bytes with all threads of the block, in the largest elements that the addresses allow.
 HR_DEVICE void copy_part(std::uint64_t from, std::uint64_t to, std::uint64_t bytes, std::uint64_t part,
                          std::uint64_t parts) {
   const std::uint64_t first = part * blockDim.x + threadIdx.x, step = parts * blockDim.x;

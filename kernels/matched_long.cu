@@ -1,10 +1,11 @@
-// matched_long: a reduction of the ranks of one host, in the buffers of the program, by a kernel that waits. The kernel
-// of the start tells all ranks that this rank's buffers are ready. The kernel of the wait combines this rank's share of
-// the elements from the buffers of all ranks, once all are ready, and stores the result into all of them.
+// matched_long: a reduction among the ranks of one host, in the program's buffers, with a kernel that waits. The start
+// kernel tells all ranks that this rank's buffers are ready. The wait kernel combines this rank's share of the elements
+// from the buffers of all ranks, once all are ready, and stores the result in all of them.
 //
-// Somebody combines every part of every share as soon as all ranks have started, whatever the ranks wait for in
-// between: each part is claimed before, and a rank that has waited long for the others claims what they have not begun.
-// Between a claim and the end of its part a kernel waits only for the starts. So a wait depends on the starts alone.
+// Some rank combines every part of every share as soon as all ranks have started, whatever the ranks wait for in
+// between: each part is claimed first, and a rank that has waited long for the others claims parts that they have not
+// begun. Between a claim and the end of its part, a kernel waits only for the starts. So a wait depends only on the
+// starts.
 //
 // Memory order: `ready` is stored with release after everything that the stream did before; a reader acquires it, and a
 // barrier passes that on to its block. A part is counted in `done` after a system-wide fence behind a barrier.
@@ -39,7 +40,7 @@ HR_DEVICE bool is_before(std::uint32_t number, std::uint32_t other) {
   return static_cast<std::int32_t>(number - other) < 0;
 }
 
-// Waits until all ranks have started the reduction. False, in all threads, if it is released.
+// Waits until all ranks have started the reduction. Returns false, in all threads, if it is released.
 HR_DEVICE bool wait_for_starts(const MatchedLong& what, std::uint32_t number) {
   const MatchedLongWords* const own = words_of(what, what.rank);
   bool over = look(&own->released) != 0;
@@ -54,8 +55,8 @@ HR_DEVICE bool wait_for_starts(const MatchedLong& what, std::uint32_t number) {
   return !in_any_thread(over);
 }
 
-// Waits, in one thread, until all parts are in this rank's buffer or the reduction is released; false, in all threads,
-// after `nanoseconds` (0: no limit).
+// Waits, in one thread, until all parts are in this rank's buffer or the reduction is released; returns false, in all
+// threads, after `nanoseconds` (0: no limit).
 HR_DEVICE bool wait_for_parts(const MatchedLong& what, std::uint32_t number, std::uint64_t nanoseconds) {
   const MatchedLongWords* const own = words_of(what, what.rank);
   const auto all = static_cast<std::uint32_t>(number * what.ranks * what.blocks);
@@ -73,7 +74,7 @@ HR_DEVICE bool wait_for_parts(const MatchedLong& what, std::uint32_t number, std
   return in_any_thread(over);
 }
 
-// True, in one thread, if it is this block that combines the part. That thread does not wait for starts meanwhile.
+// True, in one thread, if this block is to combine the part. That thread does not wait for starts meanwhile.
 HR_DEVICE bool claim_part(const MatchedLong& what, std::uint64_t rank, std::uint64_t part, std::uint32_t number) {
   return hr_thread() == hr_block_threads() - 1 && claim(&words_of(what, rank)->claimed[part], number);
 }
@@ -93,12 +94,13 @@ HR_DEVICE void combine_part(const MatchedLong& what, const Op& op, std::uint64_t
   }
 }
 
-// Each block combines its part of this rank's share. The first one waits for the others, and then for the other ranks.
+// Each block combines its part of this rank's share. The first block waits for the others, and then for the other
+// ranks.
 template <class T, class Op>
 HR_DEVICE void combine_long(const MatchedLong& what, const Op& op) {
-  const std::uint32_t number = words_of(what, what.rank)->started;  // no kernel changes it before this one ends
+  const std::uint32_t number = words_of(what, what.rank)->started;  // unchanged until this kernel ends
   std::uint64_t rank = what.rank, part = blockIdx.x;
-  std::uint64_t next = 0;  // part to look at, of all shares
+  std::uint64_t next = 0;  // next part to examine, over all shares
   bool mine = claim_part(what, rank, part, number);
   if (!wait_for_starts(what, number)) return;
   mine = in_any_thread(mine);

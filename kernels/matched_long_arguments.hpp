@@ -14,17 +14,17 @@ static_assert(kMatchedRanks <= kReduceSides);
 inline constexpr std::uint32_t kMatchedReadyThreads = 32;
 inline constexpr std::uint32_t kMatchedLongThreads = 512;
 inline constexpr std::uint64_t kMatchedLongMostBlocks = 32;
-// Time after which a rank that has nothing left to do combines parts that others have not begun.
+// Time after which an idle rank combines parts that others have not begun.
 inline constexpr std::uint64_t kMatchedLongPatience = 50000;  // nanoseconds
 
 // Words of one rank, in its device's memory. Numbers of reductions begin with 1.
 struct MatchedLongWords {
-  std::uint32_t released;                         // not 0: nothing moves and nothing waits any more
-  std::uint32_t started;                          // the reduction that this rank has started last
-  std::uint32_t done;                             // parts that are in this rank's buffer, of all reductions
-  std::uint32_t ready[kMatchedRanks];             // the reduction that each other rank has started last
-  std::uint32_t claimed[kMatchedLongMostBlocks];  // for each part of this rank's share: the last reduction in which
-                                                  // somebody has begun it
+  std::uint32_t released;                         // not 0: no data moves, and no kernel waits
+  std::uint32_t started;                          // last reduction that this rank has started
+  std::uint32_t done;                             // parts in this rank's buffer, over all reductions
+  std::uint32_t ready[kMatchedRanks];             // last reduction that each other rank has started
+  std::uint32_t claimed[kMatchedLongMostBlocks];  // for each part of this rank's share: last reduction in which a rank
+                                                  // has begun it
 };
 
 // Tells all ranks that this rank's buffers are ready.
@@ -37,7 +37,7 @@ struct MatchedReady {
 struct MatchedLong {
   std::uint64_t words[kMatchedRanks];  // MatchedLongWords of each rank
   std::uint64_t rank, ranks;
-  std::uint64_t blocks;       // of the launch; the same at all ranks
+  std::uint64_t blocks;       // blocks per launch; the same on all ranks
   std::uint64_t share;        // elements
   ReduceArguments reduction;  // of all elements; inputs and outputs in the order of ranks
 };

@@ -1,6 +1,6 @@
-// matched_look: looks for matched messages for a short while, before the stream waits for them. A stream whose wait has
-// to go on is resumed late, and this one block then sees the words sooner; it ends in any case, so nothing that needs
-// the device can wait for it.
+// matched_look: polls for matched messages for a short while, before the stream waits for them. A stream that has to
+// wait is resumed late, and this single block sees the words sooner; it ends in any case, so it never blocks work that
+// needs the device.
 #include "matched_copy.hpp"
 #include "matched_look_arguments.hpp"
 #include "portability.hpp"

@@ -1,4 +1,4 @@
-// matched_look_arguments.hpp: arguments of the kernel that looks for matched messages; shared by the kernel and the
+// matched_look_arguments.hpp: arguments of the kernel that polls for matched messages; shared by the kernel and the
 // code that launches it.
 #pragma once
 

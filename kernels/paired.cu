@@ -1,4 +1,4 @@
-// paired: moves messages of matched pairs between a buffer and a slot, by one or several blocks for each message. The
+// paired: moves messages of matched pairs between a buffer and a slot, with one or several blocks per message. The
 // stream or the kernel has waited until a slot is ready. A kernel that waits holds few registers and no shared memory;
 // it ends at once when its pair is released.
 #include "matched_copy.hpp"
@@ -13,12 +13,12 @@ using kernels::PairedWords;
 
 HR_DEVICE PairedWords* other_of(const PairedMove& move) { return reinterpret_cast<PairedWords*>(move.other); }
 
-// Waits for a free slot, normally a moment, and fills it.
+// Waits for a free slot, normally only briefly, and fills it.
 HR_DEVICE void send_lines(const PairedMove& move, PairedWords* own) {
   const std::uint32_t number = look(&own->moved);
   if (!wait_until_ready(&own->ready, kPairedReleased)) return;
   store_lines(move.from, move.to + number % kernels::kPairedLineSlots * move.to_step, move.bytes, number + 1);
-  // All have read `moved`, as there was a barrier. On the CPU the last thread is the last one, too.
+  // All threads have read `moved`, as there was a barrier. On the CPU, the last thread also runs last.
   if (!is_last_thread()) return;
   own->moved = number + 1;
   add(&own->ready, ~std::uint32_t{0});
@@ -34,7 +34,7 @@ HR_DEVICE void receive_lines(const PairedMove& move, PairedWords* own) {
   if ((number + 1) % kernels::kPairedLineReturn == 0) add(&other_of(move)->ready, kernels::kPairedLineReturn);
 }
 
-// A slot is ready: it is the turn of this block's part of the message.
+// A slot is ready: moves this block's part of the message.
 HR_DEVICE void move_part(const PairedMove& move, PairedWords* own, std::uint64_t part) {
   const std::uint32_t moved = own->moved;
   const std::uint32_t slot = moved % kernels::kPairedSlots;
@@ -46,7 +46,7 @@ HR_DEVICE void move_part(const PairedMove& move, PairedWords* own, std::uint64_t
     if (count_block(&own->finished) + 1 != move.blocks) return;
     own->finished = 0;
   }
-  // The last block: all have read `moved`.
+  // The last block: all blocks have read `moved`.
   own->moved = moved + 1;
   add(&own->ready, ~std::uint32_t{0});
   fence();

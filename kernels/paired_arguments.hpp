@@ -9,19 +9,19 @@ namespace hr::kernels {
 inline constexpr std::uint32_t kPairedThreads = 256;
 inline constexpr std::uint32_t kPairedMoves = 8;
 inline constexpr std::uint32_t kPairedSlots = 2;
-// A block copies at most so many bytes, if the message does not need more blocks than are worth their launch.
+// Maximum number of bytes per block, unless the message would need more blocks than are worth launching.
 inline constexpr std::uint64_t kPairedBlockBytes = 16384;
 inline constexpr std::uint64_t kPairedMostBlocks = 64;
-// A kernel waits for messages of up to so many bytes; the stream waits for longer ones.
+// Maximum length of messages for which a kernel waits; the stream waits for longer ones.
 inline constexpr std::uint64_t kPairedWaitedBytes = 65536;
-// Messages of up to so many bytes go in lines (matched_copy.hpp).
+// Maximum length of messages sent in lines (matched_copy.hpp).
 inline constexpr std::uint64_t kPairedLineBytes = 8192;
 inline constexpr std::uint32_t kPairedLineSlots = 4;
-// The receiver gives back so many slots of lines at once. A send waits for the receive before its own at most, so the
+// Number of line slots that the receiver returns at a time. A send waits at most for the receive before its own, so the
 // other slots must be enough for the two.
 inline constexpr std::uint32_t kPairedLineReturn = 2;
 
-// The way in which a kernel moves a message.
+// The method by which a kernel moves a message.
 enum PairedWay : std::uint64_t {
   kPairedReady,      // the stream has waited until a slot is ready
   kPairedWait,       // as before, but the kernel waits
@@ -31,22 +31,22 @@ enum PairedWay : std::uint64_t {
 
 // Words of one side of a pair, in its device's memory.
 struct PairedWords {
-  std::uint32_t ready;  // free slots at the sender, full slots (but not of lines) at the receiver, which are waited for
-  std::uint32_t moved;  // messages that this side has moved
-  std::uint32_t finished;  // blocks that have copied their part of the message that is moving
+  std::uint32_t ready;     // free slots at the sender, full slots (except of lines) at the receiver; waited for
+  std::uint32_t moved;     // messages that this side has moved
+  std::uint32_t finished;  // blocks that have copied their part of the current message
 };
-// `ready` is at least this once the pair is released: nothing moves any more, and nothing waits.
+// `ready` is at least this value once the pair is released: no data moves, and no kernel waits.
 inline constexpr std::uint32_t kPairedReleased = std::uint32_t{1} << 29;
 
 struct PairedMove {
   std::uint64_t from, to;
   std::uint64_t from_step, to_step;  // bytes from one slot to the next; 0: not slots
   std::uint64_t bytes;
-  std::uint64_t blocks;      // that share the copy; one for lines
+  std::uint64_t blocks;      // blocks that share the copy; one for lines
   std::uint64_t way;         // PairedWay
   std::uint64_t own, other;  // PairedWords of this side and of the other
 };
-// A launch has `width` blocks for each move, at least as many as any of them needs.
+// A launch has `width` blocks for each move, at least as many as any move needs.
 struct PairedMoves {
   std::uint64_t width;
   PairedMove each[kPairedMoves];

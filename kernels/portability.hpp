@@ -1,4 +1,4 @@
-// portability.hpp: lets one kernel source compile for GPUs (nvcc for NVIDIA's, clang for AMD's) and, for the tests'
+// portability.hpp: lets one kernel source compile for GPUs (with nvcc for NVIDIA, clang for AMD) and, for the tests'
 // fake drivers, for the CPU.
 //
 //   HR_KERNEL(scale, (float* data, int n, float factor)) {
@@ -6,10 +6,11 @@
 //   }
 //
 // Kernels are plain CUDA C++ of extern "C" linkage, in blocks of at most 256 threads, without barriers, shared memory
-// or intrinsics (on the CPU the threads of a launch run one after the other; for other kernels see coresident.hpp), and
+// or intrinsics (on the CPU the threads of a launch run consecutively; for other kernels see coresident.hpp), and
 // access memory only through pointers and 64-bit addresses among their parameters (also inside 8-byte aligned struct
-// parameters), where the fake driver replaces device addresses by addresses that it can access. HR_FIRST(p) is the
-// first parameter, a large struct, read where the launch has put it; clang would copy it to each thread's own memory.
+// parameters), where the fake driver replaces device addresses with addresses that it can access. HR_FIRST(p) is the
+// first parameter, a large struct, read where the launch has stored it; clang would copy it to each thread's own
+// memory.
 #pragma once
 
 #include <cstdint>
@@ -24,11 +25,11 @@
 #define HR_UNROLL _Pragma("unroll")
 #define HR_NO_UNROLL _Pragma("unroll 1")
 
-#elif defined(__HIP__)  // without HIP's headers: the attributes and functions of the compiler are all that is needed
+#elif defined(__HIP__)  // without HIP headers: the compiler's attributes and built-in functions suffice
 
 #include <cstring>
 #include <type_traits>
-#define memcpy __builtin_memcpy  // that of the C library is only for the host
+#define memcpy __builtin_memcpy  // the C library's function is only for the host
 
 #define HR_DEVICE static __attribute__((device, always_inline)) inline
 #define HR_METHOD __attribute__((device, always_inline)) inline
@@ -122,7 +123,7 @@ void run(void (*kernel)(T...), void** arguments, Translate translate, std::index
             for (thread_index.x = 0; thread_index.x < block.x; ++thread_index.x) kernel(std::get<kIndex>(values)...);
 }
 
-// Interface of a kernel to the fake driver: its launch, and the sizes of its parameters.
+// A kernel's interface to the fake driver: its launch, and the sizes of its parameters.
 template <class... T>
 void launch(void (*kernel)(T...), const unsigned* shape, void** arguments, Translate translate) {
   grid = {shape[0], shape[1], shape[2]};

@@ -39,7 +39,7 @@ struct ReduceArguments {
   // Logical operations: values of results; an operand is false if it equals false_value.
   std::int64_t true_value;
   std::int64_t false_value;
-  // Signals between the processes of a collective: address of a 32-bit word (0: none) that is set to flag_value, and
+  // Signals between the processes of a collective: address of a 32-bit word (0: none) to be set to flag_value, and
   // address of the counter of finished blocks.
   std::uint64_t flag;
   std::uint64_t arrivals;

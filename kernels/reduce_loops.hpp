@@ -108,7 +108,7 @@ struct ByBytes : ByElements<T> {
   HR_DEVICE void store(std::uint64_t address, T value) { Element<T>::store_bytes(address, value); }
 };
 
-// Returns one unit of any number of inputs, combined. `input` gives the address of the unit in each.
+// Returns one unit of any number of inputs, combined. `input` returns the address of the unit in each.
 template <class Access, class Op, class Input>
 HR_DEVICE typename Access::Unit combined(unsigned ninputs, const Op& op, const Input& input) {
   using Unit = typename Access::Unit;
@@ -163,7 +163,7 @@ HR_DEVICE void combine_groups(const ReduceArguments& args, const Op& op, std::ui
   }
 }
 
-// Elements [first, first + count), and the place of this thread among the `step` threads that combine them.
+// Elements [first, first + count), and the position of this thread among the `step` threads that combine them.
 struct Span {
   std::uint64_t first, count;
   std::uint64_t thread, step;
@@ -206,7 +206,7 @@ HR_DEVICE void combine_span(const ReduceArguments& args, const Op& op, const Spa
   }
 }
 
-// Combines everything that the arguments describe, by all threads of the launch.
+// Combines everything that the arguments describe, with all threads of the launch.
 template <unsigned kInputs, class T, class Op>
 HR_DEVICE void combine(const ReduceArguments& args, const Op& op) {
   combine_span<kInputs, T>(args, op,

@@ -1,9 +1,9 @@
-// resident_copy: a kernel that stays on the device and waits for copies to make, so that they need not be launched.
+// resident_copy: a kernel that stays on the device and waits for copies to perform, so that they need not be launched.
 //
 // The first block reads entries from the mailbox in host memory and passes them to the others through device memory
-// (two blocks that read host memory at the same time take twice as long). Each block makes its share of the copy and
-// reports it. The kernel exits when an entry requests that, or after `idle_nanoseconds` without work, so that a
-// forgotten kernel costs little.
+// (two blocks that read host memory concurrently take twice as long). Each block performs its share of the copy and
+// reports that. The kernel exits when an entry requests that, or after `idle_nanoseconds` without work, so a forgotten
+// kernel costs little.
 #include "copy_mailbox.hpp"
 #include "coresident.hpp"
 
@@ -37,7 +37,7 @@ HR_DEVICE bool wait_for_entry(const CopyEntry* slot, std::uint32_t number, std::
       numbered = numbered && words[i] >> kEntryNumberShift == (number & 0xffff);
     }
     if (hr_all(numbered)) return true;
-    // The lanes also decide this together, as they do not read the clock at the same time.
+    // The lanes decide this jointly, too, as they do not read the clock at the same time.
     if (idle_nanoseconds != 0 && !hr_all(hr_nanoseconds() - begun <= idle_nanoseconds)) break;
     hr_pause();
   }

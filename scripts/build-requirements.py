@@ -1,4 +1,4 @@
-"""Prints the build requirements of a pyproject.toml, one a line: build-requirements.py <file>."""
+"""Prints the build requirements of a pyproject.toml, one per line: build-requirements.py <file>."""
 
 import sys
 

@@ -10,7 +10,7 @@ done
 [ -n "$missing" ] || exit 0
 
 if ! command -v apt-get >/dev/null; then
-  # On other systems than Debian, it is enough if the build finds its tools.
+  # On systems other than Debian, it suffices that the build finds its tools.
   echo "note: no apt-get here; if the build misses something, install what Debian calls:$missing" >&2
   exit 0
 fi

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Lists the mutable statics of the library by layer, out of the object files of a build.
+"""Lists the library's mutable statics by layer, from the object files of a build.
 
   mutable-statics.py build/dev/src [--names]
 

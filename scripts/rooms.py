@@ -5,8 +5,8 @@
 
 A layer with rooms declares them in its CMakeLists.txt from the lowest to the highest (hr_room()): an include of a room
 that the including room does not list in SEES counts. A header of the layer's own folder belongs to the room that lists
-it under FACES; every room sees those that none lists. For a folder without rooms, units (NAME.hpp and NAME.cpp) are
-brought into the order that has the fewest includes against it.
+it under FACES; every room sees those that none lists. For a folder without rooms, units (NAME.hpp and NAME.cpp) are put
+into the order that the fewest includes violate.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def against_rooms(folder: Path, rooms: list[Room]) -> list[str]:
 
 
 def best_order(uses: dict[str, set[str]]) -> list[str]:
-    """Orders units so that few use a later one: moves single units as long as that helps."""
+    """Orders units so that few use a later one: moves single units while that helps."""
     order: list[str] = []
     left = dict(uses)
     while left:

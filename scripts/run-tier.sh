@@ -2,8 +2,9 @@
 # Runs the change tier or all tests of a build directory, on one host and then as two, and ends with their cost and the
 # sum of both totals: run-tier.sh <build directory> <change|all> [ctest options]
 #
-# The tier of a test is declared next to it (cmake/HrTest.cmake). The second pass runs, with HEADRACE_AS_HOSTS=2, the tests of several ranks
-# except those about one process, one host or layers above the transports. All tests have a third pass, over libfabric.
+# The tier of a test is declared next to it (cmake/HrTest.cmake). The second pass runs, with HEADRACE_AS_HOSTS=2, the
+# tests with several ranks, except those about one process, one host or layers above the transports. All tests have a
+# third pass, over libfabric.
 set -u
 here=$(dirname "$0")
 build=$1

@@ -13,9 +13,9 @@ left_to_us=handle_segv=0:handle_abort=0:handle_sigbus=0:handle_sigfpe=0:handle_s
 case $preset in
   asan)
     # The leak sanitizer crashes while it reads thread-local memory of opened libraries (UCX's); ASAN_OPTIONS=detect_leaks=1 turns it on, on
-    # one host. Excluded are tests that count memory, since the sanitizer itself takes memory and keeps freed memory, and tests that load
-    # the library into another program (Python), which would have to load the sanitizer first. A test that counts the driver's calls per
-    # time is excluded because times are longer.
+    # one host. Excluded are tests that count memory, since the sanitizer itself uses memory and keeps freed memory, and
+    # tests that load the library into another program (Python), which would have to load the sanitizer first. A test
+    # that counts driver calls per unit of time is excluded because times are longer.
     set -- "$@" -E '^(unit_(comm_scale|p2p_mock_memory)|mpi_given_back|doctor_(gpus|links)|monitor_(pmpi|programs)|doctor_amd|gpu_enqueue_calls)$'
     export ASAN_OPTIONS="$left_to_us:detect_leaks=0:${ASAN_OPTIONS:-}" ;;
   ubsan)

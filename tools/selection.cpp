@@ -1,4 +1,4 @@
-// selection: prints, as JSON, the library's data on the choice of collectives: its version, this machine as tuning
+// selection: prints, as JSON, the library's data on algorithm selection: its version, this machine as tuning
 // files name it, the algorithms of each operation, and the tuning file that a job started now would use. `headrace
 // tune` and `headrace config` run it, so that they report the same data as the library itself would use.
 #include <cstdio>

@@ -1,10 +1,10 @@
 // gpu.hpp: GPU memory and kernels for programs that must neither link to CUDA or HIP nor need their headers.
 //
-// The CUDA driver (libcuda.so.1) is opened at run time. If it has no device, AMD's HIP runtime is opened instead, and
-// used under the driver's names (gpu_hip.hpp). If that has none either, available() is false and the program runs on
-// the host. One context is used: the primary context of the device that select() has chosen, which the CUDA runtime and
-// frameworks also use. If a driver call fails, its name is printed on standard error, and fatal_exit ends the program
-// (in an MPI program, set it to a function that calls MPI_Abort).
+// The CUDA driver (libcuda.so.1) is opened at run time. If the driver has no device, AMD's HIP runtime is opened
+// instead, and used through the driver's function names (gpu_hip.hpp). If HIP has no device either, available() is
+// false and the program runs on the host. All work is in one context: the primary context of the device chosen with
+// select(), which the CUDA runtime and frameworks also use. If a driver call fails, its name is printed to standard
+// error, and fatal_exit ends the program (in an MPI program, set it to a function that calls MPI_Abort).
 //
 // Kernels: hr_fatbin() of cmake/HrKernels.cmake compiles .cu files and embeds them as `const unsigned char
 // <name>_fatbin[]`; gpu::Module loads such an image, and launch() runs a kernel from it:
@@ -33,15 +33,15 @@
 
 namespace gpu {
 
-// Kind of memory that allocate() returns. kVmm may be shared with other processes by file descriptor, which frameworks
-// with growing segments need; kVmmPrivate may not. kHostRegistered is ordinary memory registered with the driver;
-// kHostPinned is allocated by the driver.
+// Kind of memory that allocate() returns. kVmm can be exported to other processes through a file descriptor, as
+// frameworks with growing segments require; kVmmPrivate cannot. kHostRegistered is ordinary memory registered with the
+// driver; kHostPinned is allocated by the driver.
 enum class Memory { kDevice, kManaged, kPool, kVmm, kVmmPrivate, kHostRegistered, kHostPinned };
 
 using Stream = void*;
 using Event = void*;
 using Function = void*;
-// Handle by which other processes map an allocation.
+// Handle with which other processes map an allocation.
 struct IpcHandle {
   unsigned char bytes[64];
 };
@@ -164,7 +164,7 @@ struct Driver {
   bool usable = false;
   int devices = 0;
   int device = -1;              // device chosen by select()
-  std::vector<void*> contexts;  // retained primary contexts, by device; for the lifetime of the process
+  std::vector<void*> contexts;  // retained primary contexts, one per device; kept for the lifetime of the process
 
   bool by_hip = false;
 
@@ -231,7 +231,7 @@ inline void (*fatal_exit)() = [] { std::exit(1); };
   std::abort();
 }
 
-// Returns a function of the driver; ends the program if there is no driver or it lacks the function.
+// Returns a driver function; ends the program if there is no driver or the driver lacks the function.
 template <class DriverFunction>
 DriverFunction loaded(DriverFunction function, const char* call) {
   if (function == nullptr) fail(call, "no driver", "neither libcuda.so.1 nor libamdhip64.so has this function");
@@ -252,7 +252,7 @@ inline void check(int result, const char* call) {
 // True if there is a driver and at least one device.
 inline bool available() { return detail::driver().usable; }
 inline int device_count() { return detail::driver().devices; }
-// Returns the device that select() has chosen; -1 before select().
+// Returns the device chosen with select(); -1 before select().
 inline int device() { return detail::driver().device; }
 
 // Chooses device `local_rank` modulo the number of devices and makes its primary context current in this thread.
@@ -264,8 +264,8 @@ inline void select(int local_rank) {
   if (context == nullptr) GPU_CALL(cuDevicePrimaryCtxRetain, &context, driver.device);
   GPU_CALL(cuCtxSetCurrent, context);
 }
-// Makes a context current in another thread: that of the selected device, or that of `device`, which must have been
-// selected before.
+// Makes the selected device's context current in another thread, or that of `device`, which must have been selected
+// before.
 inline void bind_thread(int device = -1) {
   detail::Driver& driver = detail::driver();
   GPU_CALL(cuCtxSetCurrent, driver.contexts[static_cast<std::size_t>(device < 0 ? driver.device : device)]);
@@ -280,7 +280,7 @@ inline bool enable_peer_access(int peer) {
   GPU_CALL(cuDeviceCanAccessPeer, &possible, driver.device, peer);
   if (possible == 0) return false;
   const int selected = driver.device;
-  select(peer);  // makes its context, which must exist
+  select(peer);  // creates its context, which must exist
   select(selected);
   const int result = GPU_DRIVER(cuCtxEnablePeerAccess)(driver.contexts[static_cast<std::size_t>(peer)], 0u);
   if (result != kAlreadyEnabled) check(result, "cuCtxEnablePeerAccess");
@@ -317,7 +317,7 @@ inline void* allocate(std::size_t bytes, Memory kind = Memory::kDevice) {
       break;
     case Memory::kVmm:
     case Memory::kVmmPrivate: {
-      // Several physical chunks mapped to one range of addresses, as in frameworks with growing segments.
+      // Maps several physical chunks to one address range, as frameworks with growing segments do.
       AllocationProperties properties{};
       properties.type = 1;                                     // CU_MEM_ALLOCATION_TYPE_PINNED
       properties.handle_types = kind == Memory::kVmm ? 1 : 0;  // CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
@@ -420,7 +420,7 @@ inline void* open_ipc(const IpcHandle& handle) {
 inline void copy_async(void* to, const void* from, std::size_t bytes, Stream stream) {
   if (bytes != 0) GPU_CALL(cuMemcpyAsync, detail::address_of(to), detail::address_of(from), bytes, stream);
 }
-// Copies `rows` rows of `bytes` bytes, each one pitch after the previous one, with a copy engine.
+// Copies `rows` rows of `bytes` bytes, with a pitch for each side, through a copy engine.
 inline void copy_pitched_async(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
                                std::size_t bytes, std::size_t rows, Stream stream) {
   detail::PitchedCopy copy;
@@ -437,11 +437,11 @@ inline void fill(void* to, unsigned char value, std::size_t bytes) {
   GPU_CALL(cuMemsetD8, detail::address_of(to), value, bytes);
   GPU_CALL(cuStreamSynchronize, kDefaultStream);
 }
-// Waits for all work of this device's context.
+// Waits for all work in this device's context.
 inline void synchronize() { GPU_CALL(cuCtxSynchronize); }
 
-// Makes a stream; an `independent` one does not wait for the legacy default stream. Work in an `urgent` one runs before
-// those blocks of other kernels that have not started.
+// Creates a stream. An `independent` stream does not wait for the legacy default stream. Work in an `urgent` stream
+// runs before the blocks of other kernels that have not started.
 inline Stream create_stream(bool independent = false, bool urgent = false) {
   Stream stream = nullptr;
   GPU_CALL(cuStreamCreate, &stream, independent ? 1u : 0u, urgent ? -100 : 0);  // clamped by the driver
@@ -467,9 +467,9 @@ inline bool complete(Event event) {
 }
 inline void synchronize_event(Event event) { GPU_CALL(cuEventSynchronize, event); }
 
-// Work that was enqueued in a stream between begin() and end(), and recorded instead of executed; launch() enqueues all
-// of it in a stream at once. Other streams take part once they have waited for an event of the captured one, which must
-// wait for theirs at the end.
+// Work enqueued in a stream between begin() and end() is recorded instead of executed; launch() enqueues all of it in a
+// stream at once. Other streams join the capture once they wait for an event of the captured stream, which must wait
+// for their events at the end.
 class Graph {
  public:
   Graph() = default;
@@ -495,7 +495,7 @@ class Graph {
   void* executable_ = nullptr;
 };
 
-// An image that hr_fatbin() has embedded, loaded into the current context.
+// An image embedded with hr_fatbin(), loaded into the current context.
 class Module {
  public:
   explicit Module(const unsigned char* image) { GPU_CALL(cuModuleLoadData, &module_, image); }

@@ -31,8 +31,8 @@ Result hip_call(const char* symbol, Arguments... arguments) {
 
 inline constexpr int kByAddresses = 4;  // hipMemcpyDefault
 
-// Finds the code objects that belong to an image made by hr_fatbin(). Their distance is stored in the image, after a
-// name.
+// Finds the code objects that belong to an image embedded with hr_fatbin(). Their offset is stored in the image, after
+// a name.
 inline const void* code_objects_of(const void* image) {
   const auto* bytes = static_cast<const unsigned char*>(image);
   std::uint16_t header = 0;
@@ -49,7 +49,7 @@ inline const void* code_objects_of(const void* image) {
 
 inline int device_of(const void* context) { return static_cast<int>(reinterpret_cast<std::uintptr_t>(context)) - 1; }
 
-// Queries an attribute by CUDA's number; knows those that Headrace's programs use.
+// Queries an attribute by its CUDA number; supports those that Headrace's programs use.
 inline Result hip_attribute(int* value, int attribute, int device) {
   constexpr int kMultiprocessors = 16, kPciBus = 33, kPciDevice = 34, kPciDomain = 50;
   constexpr int kHipMultiprocessors = 63;
@@ -64,7 +64,7 @@ inline Result hip_attribute(int* value, int attribute, int device) {
   return 0;
 }
 
-// HIP's names of the functions with the same signature.
+// HIP names of the functions with the same signature.
 struct SameShape {
   const char* driver;
   const char* hip;
@@ -118,7 +118,7 @@ inline void* hip_function(const char* driver) {
   return nullptr;
 }
 
-// Fills the members whose functions differ.
+// Sets the members whose functions differ.
 template <class Members>
 void fill_different(Members& to) {
   to.cuGetErrorName = [](Result code, const char** name) {

@@ -62,7 +62,8 @@ class OptionTable {
         has_value = true;
       }
       if (is_flag == has_value || !known->parse(value)) {
-        message = name + " wants " + (is_flag ? "no value" : known->wants) + (has_value ? ", not '" + value + "'" : "");
+        message = name + (is_flag ? " takes no value" : " requires " + known->wants) +
+                  (has_value ? ", not '" + value + "'" : "");
         return ParseResult::kError;
       }
     }

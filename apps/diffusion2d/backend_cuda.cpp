@@ -1,4 +1,4 @@
-// The GPU's backend: two fields in device memory, one stream, one kernel (kernels.cu). The CUDA driver is opened at run
+// GPU backend: two fields in device memory, one stream, one kernel (kernels.cu). The CUDA driver is opened at run
 // time.
 #include <mpi.h>
 
@@ -13,7 +13,7 @@ extern "C" const unsigned char diffusion2d_fatbin[];
 namespace diffusion2d {
 namespace {
 
-constexpr unsigned kDeep = 8;                  // rows that a thread computes, as in kernels.cu
+constexpr unsigned kDeep = 8;                  // rows per thread, as in kernels.cu
 constexpr unsigned kWidth = 64, kThreads = 4;  // threads of a block along x and y
 
 class CudaBackend final : public Backend {

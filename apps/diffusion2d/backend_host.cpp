@@ -1,4 +1,4 @@
-// The host's backend: every call completes its work before it returns.
+// Host backend: every call completes its work before it returns.
 #include <cstring>
 #include <utility>
 #include <vector>

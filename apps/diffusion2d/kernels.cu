@@ -1,13 +1,13 @@
 // diffusion2d's kernel: one time step of some rows. A thread computes kDeep rows of one column, from top to bottom, and
-// keeps the points that the next row needs, so that it fetches a point from memory once, and its neighbours to the left
-// and right from the caches.
+// keeps the points that the next row needs in registers, so that each point is fetched from memory once, and its left
+// and right neighbours come from the caches.
 #include "stencil.hpp"
 
 namespace {
 constexpr unsigned kDeep = 8;  // the same as in backend_cuda.cpp
 }
 
-// `from`, `to`: the first own point of the first row; `line`: points from one row to the next.
+// `from`, `to`: the first interior point of the first row; `line`: number of points from one row to the next.
 HR_KERNEL(diffusion2d_step, (const double* from, double* to, unsigned line, unsigned nx, unsigned rows)) {
   const unsigned x = blockIdx.x * blockDim.x + threadIdx.x;
   const unsigned first = (blockIdx.y * blockDim.y + threadIdx.y) * kDeep;

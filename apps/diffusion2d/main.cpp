@@ -1,5 +1,5 @@
-// diffusion2d: heat on a grid split into strips, with two ways to exchange edge rows, and a better one. Every point is
-// checked.
+// diffusion2d: heat on a grid split into strips, with three ways to exchange edge rows, the last one the best. Every
+// point is checked.
 //
 // Exit codes: 0 all valid; 1 a result is wrong; 2 bad arguments; 3 a resource is missing.
 #include <mpi.h>
@@ -71,7 +71,7 @@ bool possible(const std::vector<Case>& cases, int steps, std::string& message) {
   return true;
 }
 
-// True if equal grids have results with the same bits for all variants and numbers of ranks.
+// True if results on equal grids are bitwise identical for all variants and numbers of ranks.
 bool alike(const std::vector<Result>& results) {
   for (const Result& a : results) {
     for (const Result& b : results) {
@@ -85,7 +85,7 @@ bool alike(const std::vector<Result>& results) {
   return true;
 }
 
-// Runs all variants on the case's ranks while the others wait. Returns nothing on the others.
+// Runs all variants on the case's ranks while the other ranks wait, on which it returns an empty list.
 std::vector<Result> run_variants(const Case& what, const std::vector<const VariantRecord*>& variants, int steps,
                                  const MakeBackend& make) {
   int rank = 0;

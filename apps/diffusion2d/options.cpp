@@ -62,7 +62,7 @@ command_line::OptionTable option_table(Options& into) {
       [&into](const std::string& text) { return parse_grid(text, into); }, "NX,NY, each at least 1, like 128,8192");
   table.add(
       "--steps", "N", "time steps (200)", [&into](const std::string& text) { return parse_int(text, 1, into.steps); },
-      "a whole number of at least 1");
+      "an integer of at least 1");
   table.add(
       "--scaling", "KIND",
       "the job's first rank alone, its first two, four, ... and all: strong\n(the same grid), weak (NY rows a rank), "

@@ -1,4 +1,4 @@
-// Options of a run. Filled in once from the command line, equal on all ranks, read-only from then on.
+// Options of a run. Filled in once from the command line, the same on all ranks, and read-only afterwards.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ enum class Scaling { kNone, kStrong, kWeak, kBoth };
 struct Options {
   std::vector<std::string> variants = {"all"};
   DeviceChoice device = DeviceChoice::kAuto;
-  int device_number = -1;  // N of --device cuda:N; -1: the rank's number on its node, modulo the devices there
+  int device_number = -1;  // N of --device cuda:N; -1: local rank modulo the number of devices
   Scaling scaling = Scaling::kNone;
   int nx = 128, ny = 8192;  // points along x and rows along y, without the walls
   int steps = 200;

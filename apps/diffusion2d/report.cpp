@@ -20,7 +20,7 @@ std::string quoted(const std::string& text) {
   return out + '"';
 }
 
-// Returns the speedup over one rank, scaled by the work; 0 if a run with one rank was not measured.
+// Returns the speedup over one rank, scaled by the work; 0 if no run with one rank was measured.
 double speedup(const Result& result, const std::vector<Result>& results) {
   for (const Result& one : results) {
     if (one.what.ranks == 1 && one.variant == result.variant &&
@@ -35,7 +35,7 @@ double points_a_second(const Result& result, int steps) {
   return static_cast<double>(result.what.nx) * result.what.ny * steps / result.seconds;
 }
 
-// Returns the messages per step of the rank with the most neighbours, at most two.
+// Returns the number of messages per step of the rank with the most neighbours; at most two.
 int messages(const Result& result) { return result.what.ranks > 2 ? 2 : result.what.ranks - 1; }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Printed table and JSON file; for rank 0 only.
+// Printed table and JSON file; used on rank 0 only.
 #pragma once
 
 #include <string>

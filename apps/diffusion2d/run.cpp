@@ -16,7 +16,7 @@ Result run_case(const Case& what, const VariantRecord& record, int steps, MPI_Co
   const std::unique_ptr<Variant> variant = record.make(strip, *backend, result.times);
   backend->upload(field.data());
   for (int step = 0; step < kWarmUp; ++step)
-    variant->step();  // warms up: first messages connect ranks, and first copies map memory
+    variant->step();  // warm-up: the first messages connect ranks, and the first copies map memory
   backend->upload(field.data());
 
   result.times = {};

@@ -1,4 +1,4 @@
-// Runs one variant on one number of ranks: times it and checks it.
+// Runs, times and checks one variant on a given number of ranks.
 #pragma once
 
 #include <functional>
@@ -26,7 +26,7 @@ struct Result {
 
 using MakeBackend = std::function<std::unique_ptr<Backend>(const Strip&)>;
 
-// Called by all ranks of `comm`, which are those of the case.
+// Collective over `comm`, which contains the ranks of the case.
 Result run_case(const Case& what, const VariantRecord& variant, int steps, MPI_Comm comm, const MakeBackend& make);
 
 }  // namespace diffusion2d

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kPi = 3.14159265358979323846;
 
-// Returns the share that wave k loses in a step.
+// Returns the fraction of its amplitude that wave k loses in a step.
 double loss_of(int k, int nx, int ny) {
   const double x = std::sin(k * kPi / (2.0 * (nx + 1))), y = std::sin(k * kPi / (2.0 * (ny + 1)));
   return 4 * kRatio * (x * x + y * y);
@@ -22,7 +22,7 @@ double rate_of(int k, int nx, int ny) {
   return kRatio * (x * x + y * y);
 }
 
-// Hashes every bit of a value and its place, so that a sum of hashes does not depend on the order.
+// Hashes all bits of a value together with its position, so that the sum of hashes is independent of the order.
 std::uint64_t mixed(double value, std::uint64_t place) {
   std::uint64_t bits;
   std::memcpy(&bits, &value, sizeof bits);
@@ -46,7 +46,7 @@ Solution::Solution(const Strip& strip) : strip_(strip) {
 }
 
 int Solution::most_steps(int nx, int ny) {
-  constexpr double kLeast = -600;  // logarithm of the least amplitude that must be left
+  constexpr double kLeast = -600;  // logarithm of the smallest amplitude that must remain
   return static_cast<int>(std::min(kLeast / std::log1p(-loss_of(1, nx, ny)), 1e9));
 }
 
@@ -74,7 +74,7 @@ Verdict Solution::check(const std::vector<double>& field, int steps) const {
     exact.push_back(wave.amplitude * std::exp(steps * std::log1p(-wave.loss)));
     equation.push_back(wave.amplitude * std::exp(-steps * wave.rate));
   }
-  const double scale = exact[0];  // amplitude of the slowest wave; rounding errors fade at least as fast
+  const double scale = exact[0];  // amplitude of the slowest wave; rounding errors decay at least as fast
   Verdict verdict;
   verdict.tolerance = 4.0 * (steps + 16) * std::numeric_limits<double>::epsilon() / 2;
   double largest[2] = {0, 0};

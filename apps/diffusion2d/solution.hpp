@@ -1,9 +1,9 @@
-// Initial state of the heat and its exact value after any number of steps.
+// Initial temperature and its exact value after any number of steps.
 //
-// Initially two waves: sin(pi x) sin(pi y) and half of sin(2 pi x) sin(2 pi y), x and y from wall to wall in 0 to 1.
-// Each is an eigenvector of the stencil: a step multiplies it by 1 - 4 kRatio (sin^2(k pi / 2(nx + 1)) + the same in
-// y), so that the field is known after any number of steps, up to rounding. The second wave makes the two ends of the
-// grid differ, so that rows from the wrong side are detected.
+// The initial state consists of two waves: sin(pi x) sin(pi y) and half of sin(2 pi x) sin(2 pi y), with x and y from 0
+// to 1 between the walls. Each is an eigenvector of the stencil: a step multiplies it by 1 - 4 kRatio (sin^2(k pi /
+// 2(nx + 1)) + the same in y), so the field is known after any number of steps, up to rounding. The second wave
+// makes the two ends of the grid differ, so that rows from the wrong side are detected.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@
 
 namespace diffusion2d {
 
-// Result of check(), the same on all ranks of the strip's communicator except for `difference`.
+// Result of check(); except for `difference`, the same on all ranks of the strip's communicator.
 struct Verdict {
   bool valid = false;
   double error = 0;            // largest difference from the exact solution, relative to the largest value
-  double tolerance = 0;        // allowance of four roundings per step
-  double equation = 0;         // largest difference from the differential equation's solution: the error of the mesh
+  double tolerance = 0;        // four rounding errors per step
+  double equation = 0;         // largest difference from the differential equation's solution: discretisation error
   std::uint64_t checksum = 0;  // checksum of every bit of every point, the same however the grid is split
   std::string difference;      // first wrong point of this rank
 };
@@ -32,12 +32,12 @@ class Solution {
   void fill(std::vector<double>& field) const;
   Verdict check(const std::vector<double>& field, int steps) const;
 
-  // Returns the number of steps after which too little heat is left to compare.
+  // Returns the number of steps after which too little heat remains for a comparison.
   static int most_steps(int nx, int ny);
 
  private:
   struct Wave {
-    double amplitude, loss, rate;  // loss: share lost in a step by the stencil; rate: exponent of the equation's loss
+    double amplitude, loss, rate;  // loss: fraction lost per step; rate: decay exponent of the equation
     std::vector<double> along_x, along_y;
   };
   double value(std::size_t x, std::size_t y, const std::vector<double>& amplitudes) const;

@@ -1,8 +1,8 @@
-// The time step of one point, from one source for the GPU's kernel and the host's loop.
+// The time step of one point: one source for the GPU kernel and the host loop.
 //
-// kRatio is D dt / h^2, the weight of the difference between a point and its neighbours. The scheme is stable up to
-// 1/4. As kRatio is a power of two, its products are exact: a compiler that contracts them to fused multiply-adds
-// produces the same bits as one that does not, so that host and GPU agree in every bit.
+// kRatio is D dt / h^2, the weight of the difference between a point and its neighbours. The scheme is stable for
+// values up to 1/4. As kRatio is a power of two, its products are exact: a compiler that contracts them to fused
+// multiply-adds produces the same bits as one that does not, so host and GPU results are bitwise identical.
 #pragma once
 
 #include "portability.hpp"

@@ -13,7 +13,7 @@
 
 namespace diffusion2d {
 
-// Seconds of one rank. Computation during an exchange counts in the phase in which the host waits for it.
+// Times of one rank in seconds. Computation during an exchange counts towards the phase in which the host waits for it.
 struct Times {
   double exchange = 0, update = 0;
 };
@@ -35,7 +35,7 @@ class Variant {
  public:
   Variant(const Strip& strip, Backend& backend, Times& times) : strip_(strip), field_(backend), times_(times) {}
   virtual ~Variant() = default;
-  // Makes one time step, complete on return.
+  // Performs one time step; complete on return.
   virtual void step() = 0;
 
  protected:
@@ -51,7 +51,7 @@ struct VariantRecord {
 };
 
 const std::vector<const VariantRecord*>& all_variants();
-// Returns the variants with these names; empty with a message if a name is unknown.
+// Returns the variants with these names; if a name is unknown, an empty list and a message.
 std::vector<const VariantRecord*> find_variants(const std::vector<std::string>& names, std::string& message);
 
 }  // namespace diffusion2d

@@ -1,4 +1,4 @@
-// The GPU's backend: two copies of the fields in device memory, updated from one to the other, and kernels that pack,
+// GPU backend: two copies of the fields in device memory, updated from one to the other, and kernels that pack,
 // unpack and update boxes (kernels.cu). The CUDA driver is opened at run time.
 #include <mpi.h>
 
@@ -23,7 +23,7 @@ struct Block {
   unsigned row, plane, volume, points[3];
 };
 constexpr unsigned kDeep = 8;
-constexpr unsigned kTileWidth = 64, kTileRows = 4;  // threads of a block along each dimension
+constexpr unsigned kTileWidth = 64, kTileRows = 4;  // threads per block along each dimension
 
 class CudaBackend final : public Backend {
  public:
@@ -36,7 +36,7 @@ class CudaBackend final : public Backend {
     take_faces_ = module_.function(("halo3d_take_faces" + suffix).c_str());
     current_ = static_cast<char*>(allocate(field_bytes() * kFields));
     spare_ = static_cast<char*>(allocate(field_bytes() * kFields));
-    main_ = gpu::create_stream(true, true);  // separate, so that packing need not wait for the inner points
+    main_ = gpu::create_stream(true, true);  // separate, so that packing does not wait for the inner points
     inner_ = gpu::create_stream(true);
     inner_done_ = gpu::create_event();
     boundary_done_ = gpu::create_event();
@@ -111,7 +111,7 @@ class CudaBackend final : public Backend {
   std::unique_ptr<StepGraph> capture(const std::function<void()>& steps) override {
     auto made = std::make_unique<CapturedSteps>(*this);
     gpu::Graph::begin(main_);
-    gpu::record(step_done_, main_);  // so that the inner updates take part
+    gpu::record(step_done_, main_);  // so that the inner updates are included
     gpu::wait(inner_, step_done_);
     steps();
     gpu::record(inner_done_, inner_);
@@ -165,7 +165,7 @@ class CudaBackend final : public Backend {
     return {(width + kTileWidth - 1) / kTileWidth, (rows + kTileHeight - 1) / kTileHeight, planes};
   }
 
-  // Grid with blocks of 256 threads in the shape of the box: a plane normal to x is one element wide.
+  // Grid of 256-thread blocks in the shape of the box: a plane normal to x is one element wide.
   struct Launch {
     gpu::Dim3 grid, block;
   };

@@ -1,4 +1,4 @@
-// The host's backend: memcpy and memmove, row by row. Updates in place from the far end, so that no value is
+// Host backend: memcpy and memmove, row by row. Updates in place, from the far end, so that no value is
 // overwritten before it has moved.
 #include <cstdlib>
 #include <cstring>
@@ -10,7 +10,7 @@
 namespace halo3d {
 namespace {
 
-// Elements are only moved, so a word of the element's size is used for float or double.
+// Elements are only moved, so float and double are handled as words of the same size.
 template <class Word>
 class HostBackend final : public Backend {
  public:
@@ -93,7 +93,7 @@ class HostBackend final : public Backend {
     }
   }
 
-  // Sets field `axis` in `box` to the values one point back along `axis`.
+  // Sets field `axis` in `box` to the values one point upstream along `axis`.
   void shift(int axis, int way, const Box& box) {
     const std::size_t bytes = static_cast<std::size_t>(box.extent(0)) * sizeof(Word);
     const auto back = static_cast<std::ptrdiff_t>(shape_.stride(axis)) * way_step(way);

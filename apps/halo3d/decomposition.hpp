@@ -1,6 +1,6 @@
 // The ranks, their positions in the domain, and their neighbours.
 //
-// Owns a Cartesian communicator (periodic, not reordered) and frees it; must die before MPI_Finalize.
+// Owns a Cartesian communicator (periodic, not reordered) and frees it; must be destroyed before MPI_Finalize.
 #pragma once
 
 #include <mpi.h>
@@ -20,7 +20,7 @@ class Decomposition {
   Decomposition(const Decomposition&) = delete;
   Decomposition& operator=(const Decomposition&) = delete;
 
-  // Returns false, with the reason, if the ranks or points cannot be divided according to the options. Collective over
+  // Returns false, with the reason, if the ranks or points cannot be divided as the options require. Collective over
   // MPI_COMM_WORLD; the result is the same on every rank.
   [[nodiscard]] bool create(const Options& options, std::string& message);
 
@@ -30,7 +30,7 @@ class Decomposition {
   const Shape& shape() const { return shape_; }
   const std::array<int, kAxes>& procs() const { return procs_; }
   const std::array<int, kAxes>& size() const { return size_; }
-  // Returns the global coordinate of this rank's first own point along an axis, counted from 0.
+  // Returns the zero-based global coordinate of this rank's first own point along an axis.
   int first_point(int axis) const { return coordinates_[axis] * shape_.points[axis]; }
   // Returns the destination of a message going `way` along `axis`; its source is neighbour(axis, 1 - way).
   int neighbour(int axis, int way) const { return neighbours_[axis][way]; }

@@ -1,6 +1,6 @@
 // halo3d's kernels: updates, packing and unpacking of boxes. Elements are moved as words of their size, never computed
-// with. A launch covers either a box with a 3D grid of threads, whose z extent counts the planes of all fields one
-// after the other, or all planes that face neighbours.
+// with. A launch covers either a box, with a 3D grid of threads whose z extent counts the planes of all fields
+// consecutively, or all planes that face neighbours.
 #include "portability.hpp"
 
 namespace {
@@ -44,14 +44,14 @@ template <class Word>
 HR_DEVICE void unpack(Word* fields, const Word* packed, const Place& place) {
   if (place.inside) fields[place.element] = packed[place.packed];
 }
-// `back`: distance in elements of the neighbour whose value moves here.
+// `back`: distance in elements to the neighbour whose value moves here.
 template <class Word>
 HR_DEVICE void shift(const Word* from, Word* to, int back, const Place& place) {
   if (place.inside) to[place.element] = from[static_cast<std::ptrdiff_t>(place.element) - back];
 }
 
-// Faces. The update occupies every thread slot, so the progress of others depends on how long its threads live: kernels
-// that run at the same time use few threads, each with many loads in flight.
+// Faces. The update occupies every thread slot, so the progress of other kernels depends on how long its threads live:
+// kernels that run concurrently use few threads, each with many loads in flight.
 constexpr unsigned kDeep = 8;  // rows of a plane that a thread moves
 
 struct Block {
@@ -62,11 +62,11 @@ struct Faces {
   void* face[3][2];  // faces by direction and way
 };
 
-// One thread's part of the plane at coordinate 0 along an axis: a column of kDeep elements or less.
+// One thread's part of the plane at coordinate 0 along an axis: a column of at most kDeep elements.
 struct Column {
   unsigned count;             // 0: outside
-  std::size_t element, step;  // first element in a field, and the distance to the next
-  std::size_t packed, width;  // first element and distance in a contiguous plane
+  std::size_t element, step;  // first element in a field, and the stride to the next
+  std::size_t packed, width;  // first element and stride in a contiguous plane
   std::size_t size;           // number of elements in the plane
   std::size_t stride;         // distance to the next plane along the axis
 };
@@ -89,8 +89,8 @@ HR_DEVICE Column column_of(const Block& block, unsigned axis) {
   return column;
 }
 
-// The z extent of a launch counts directions and fields. One thread packs for both ways: along x, a row's last element
-// and the next row's first are mostly in the same sector of memory.
+// The z extent of a launch counts directions and fields. One thread packs for both directions: along x, a row's last
+// element and the next row's first are mostly in the same sector of memory.
 template <class Word>
 HR_DEVICE void pack_faces(const Word* fields, const Faces& to, const Block& block) {
   const unsigned axis = blockIdx.z / 3, field = blockIdx.z % 3;

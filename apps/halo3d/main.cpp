@@ -1,4 +1,4 @@
-// halo3d: exchanges the halos of three fields in a periodic box by every common pattern, and validates every bit.
+// halo3d: exchanges the halos of three fields in a periodic box with every common pattern, and validates every bit.
 //
 // Exit codes: 0 all valid; 1 a validation failed; 2 bad arguments; 3 a resource is missing.
 #include <mpi.h>
@@ -29,7 +29,7 @@ bool all_ranks(bool mine) {
   return all != 0;
 }
 
-// Makes backends; not usable(), with the reason, if a rank has no GPU for --device cuda.
+// Creates backends; usable() is false, with the reason, if a rank has no GPU for --device cuda.
 class Backends {
  public:
   Backends(const Shape& shape, DeviceChoice choice) : shape_(shape), local_rank_(node_local_rank()) {

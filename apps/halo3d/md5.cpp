@@ -58,7 +58,7 @@ struct Digest {
 }  // namespace
 
 std::string md5(std::string_view text) {
-  // The message, a 1 bit, zeros, and its length in bits make whole blocks of 64 bytes.
+  // Pads to whole 64-byte blocks: the message, a 1 bit, zeros, and the length in bits.
   std::string padded(text);
   padded += static_cast<char>(0x80);
   while (padded.size() % 64 != 56) padded += '\0';

@@ -1,4 +1,4 @@
-// MD5 (RFC 1321) of a text, as 32 hexadecimal digits: identifies a result, and is not used for security.
+// MD5 (RFC 1321) of a string, as 32 hexadecimal digits: identifies a result; not used for security.
 #pragma once
 
 #include <string>

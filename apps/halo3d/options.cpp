@@ -36,7 +36,7 @@ command_line::OptionTable option_table(Options& into) {
   const auto triple = [](std::array<int, 3>& values) {
     return [&values](const std::string& text) { return parse_triple(text, values); };
   };
-  const std::string numbers = "N or X,Y,Z, each a whole number of at least 1";
+  const std::string numbers = "N or X,Y,Z, each an integer of at least 1";
   table.add(
       "--pattern", "LIST", "names or step0 to step11, separated by commas; all (the default); see --list",
       [&into](const std::string& text) {
@@ -53,10 +53,10 @@ command_line::OptionTable option_table(Options& into) {
   table.add(
       "--procs", "PX,PY,PZ", "ranks along each axis (MPI_Dims_create)",
       [&into](const std::string& text) { return split(text).size() == 3 && parse_triple(text, into.procs); },
-      "PX,PY,PZ, each a whole number of at least 1");
+      "PX,PY,PZ, each an integer of at least 1");
   table.add(
       "--steps", "N", "steps a pattern (100)",
-      [&into](const std::string& text) { return parse_int(text, 1, into.steps); }, "a whole number of at least 1");
+      [&into](const std::string& text) { return parse_int(text, 1, into.steps); }, "an integer of at least 1");
   table.add(
       "--check-every", "N", "compare all elements with what they must be every N steps, too, not only at the end",
       [&into](const std::string& text) { return parse_int(text, 0, into.check_every); }, "a whole number");

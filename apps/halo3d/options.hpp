@@ -1,4 +1,4 @@
-// Options of a run. Filled in once from the command line, equal on all ranks, read-only from then on.
+// Options of a run. Filled in once from the command line, the same on all ranks, and read-only afterwards.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@ namespace halo3d {
 enum class DeviceChoice { kAuto, kHost, kCuda };
 
 struct Options {
-  std::vector<std::string> patterns = {"all"};  // names or "stepN"; "all": all that the device has
+  std::vector<std::string> patterns = {"all"};  // names or "stepN"; "all": all that the device supports
   DeviceChoice device = DeviceChoice::kAuto;
   std::array<int, 3> size = {0, 0, 0};      // points of the whole domain; 0: local * procs
   std::array<int, 3> local = {48, 48, 48};  // points per rank, if size is not given
@@ -21,7 +21,7 @@ struct Options {
   int check_every = 0;  // steps between validations; 0: only at the end
   bool reverse = false;
   bool double_precision = false;
-  bool identity_check = true;  // first prove each pattern with a field whose elements all differ
+  bool identity_check = true;  // first verify each pattern on a field whose elements all differ
   bool baseline = false;       // also measure the same steps without the exchange
   std::string profiles;        // directory for the profiles; empty: not written
   std::string json;            // file for the results; empty: none

@@ -11,7 +11,7 @@ void Pattern::step() {
 }
 
 const PatternRecord* find_pattern(const std::string& name, bool on_device) {
-  // The device's own number has precedence: step 2 of the host's series is step 4 on a device.
+  // The device's own numbering has precedence: step 2 of the host series is step 4 on a device.
   for (const bool own_number : {true, false}) {
     for (const PatternRecord* record : all_patterns()) {
       if (record->step(on_device) == kNone) continue;

@@ -1,7 +1,7 @@
-// A communication pattern: one way to fill the halos, and the record that describes it.
+// A communication pattern: one method of filling the halos, and the record that describes it.
 //
-// A pattern consists of a file in patterns/ that contains its record, and a line in patterns/list.cpp. It exists for
-// one run and uses the memory of the run's backend.
+// A pattern consists of a file in patterns/ that contains its record, and a line in patterns/list.cpp. A pattern object
+// lives for one run and uses the memory of the run's backend.
 #pragma once
 
 #include <memory>
@@ -14,12 +14,12 @@
 
 namespace halo3d {
 
-// Objects that a pattern works with; every member outlives it.
+// Objects that a pattern works with; all of them outlive it.
 struct Setup {
   const Decomposition& decomposition;
   Backend& backend;
   Times& times;
-  int way;  // the way in which the fields move
+  int way;  // direction in which the fields move
 };
 
 class Pattern {
@@ -29,7 +29,7 @@ class Pattern {
   Pattern(const Pattern&) = delete;
   Pattern& operator=(const Pattern&) = delete;
 
-  // Fills all faces of all fields' halos, complete on return.
+  // Fills all halo faces of all fields; complete on return.
   virtual void exchange() = 0;
   // Exchanges and updates; the fields have moved by one point on return, or once Backend::wait() has returned.
   virtual void step();
@@ -42,10 +42,10 @@ inline constexpr int kNone = -1;
 
 struct PatternRecord {
   const char* name;
-  int host_step, device_step;  // numbers in the published series; kNone if it does not run there
+  int host_step, device_step;  // numbers in the published series; kNone if the pattern does not run there
   const char* sentence;
   std::unique_ptr<Pattern> (*make)(const Setup& setup);
-  bool by_stream = false;  // the device's stream starts the messages, which AMD's cannot
+  bool by_stream = false;  // the device's stream starts the messages, which is not possible on AMD devices
 
   int step(bool on_device) const { return on_device ? device_step : host_step; }
 };

@@ -17,7 +17,7 @@ double value(const Shape& shape, const void* fields, int field, std::size_t at) 
 }  // namespace
 
 Profiles make_profiles(const Shape& shape, const void* fields) {
-  const int digits = shape.element_bytes == 4 ? 9 : 17;  // enough to tell any two values apart
+  const int digits = shape.element_bytes == 4 ? 9 : 17;  // enough to distinguish any two values
   Profiles profiles;
   for (int axis = 0; axis < kAxes; ++axis) {
     std::array<int, kAxes> point = {shape.points[0] / 2 + 1, shape.points[1] / 2 + 1, shape.points[2] / 2 + 1};

@@ -10,7 +10,7 @@ namespace halo3d {
 namespace {
 
 constexpr double kHaloMark = -1e30;
-constexpr std::uint64_t kIdentities = (1u << 24) - 1;  // each of these numbers is exact as a float
+constexpr std::uint64_t kIdentities = (1u << 24) - 1;  // all of these integers are exact in float
 
 }  // namespace
 
@@ -22,7 +22,7 @@ Reference::Reference(const Decomposition& decomposition, Initial initial, int wa
   }
 }
 
-// Returns the global coordinate, counted from 0, where the value at a local coordinate was `moved` points earlier.
+// Returns the zero-based global coordinate at which the value at a local coordinate was before it moved `moved` points.
 int Reference::origin(int axis, int coordinate, int moved) const {
   const long size = decomposition_.size()[axis];
   const long global = decomposition_.first_point(axis) + coordinate - 1L - static_cast<long>(moved) * way_step(way_);

@@ -1,9 +1,9 @@
 // Expected value of every element of every field after any number of steps.
 //
-// Nothing is computed on the fields, so the truth is known exactly: field f is its initial field, moved along axis f.
-// There are two initial fields: kSine, one sine period along each axis of each block, equal on all ranks, is for
+// Nothing is computed on the fields, so the result is known exactly: field f is its initial field, moved along axis f.
+// There are two initial fields: kSine, one sine period along each axis of each block, the same on all ranks, is for
 // measurements; kIdentity gives every element of the domain a different value (up to 2^24 of them), so that a plane
-// from the wrong rank, field or way is detected.
+// from the wrong rank, field or direction is detected.
 #pragma once
 
 #include <string>
@@ -17,13 +17,13 @@ enum class Initial { kSine, kIdentity };
 
 class Reference {
  public:
-  // `way`: the one in which the fields move.
+  // `way`: direction in which the fields move.
   Reference(const Decomposition& decomposition, Initial initial, int way);
 
-  // Fills the own points with the initial fields, and the halos with a value that no element has.
+  // Fills the own points with the initial fields, and the halos with a value that occurs nowhere else.
   void fill(void* fields) const;
-  // Compares every own point and every face of the halo, bit for bit. Returns the first difference; empty if all are
-  // right.
+  // Compares every own point and every face of the halo, bit for bit. Returns the first difference; empty if all values
+  // are correct.
   std::string compare(const void* fields, int steps) const;
 
  private:
@@ -33,7 +33,7 @@ class Reference {
   std::string compare_fields(const Real* fields, int steps) const;
   template <class Real>
   std::string compare_box(const Real* field, int index, const Box& box, int steps) const;
-  // Returns the row of values that begins at (i, j, k) of field `index`.
+  // Computes the row of values that starts at (i, j, k) of field `index`.
   template <class Real>
   void expected_row(std::vector<Real>& row, int index, int i, int j, int k, int steps) const;
   int origin(int axis, int coordinate, int moved) const;

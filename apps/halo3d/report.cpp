@@ -14,7 +14,7 @@ double communication(const Times& times) { return packing(times) + sum(times.mpi
 
 double percent(double part, double whole) { return whole > 0 ? 100 * part / whole : 0; }
 
-// Returns the bytes per second that each rank sends during the time it spends in communication.
+// Returns the bytes per second that each rank sends while it communicates.
 double halo_bandwidth(const Result& result, int steps) {
   const double seconds = communication(result.times);
   return seconds > 0 ? result.times.bytes * steps / seconds : 0;

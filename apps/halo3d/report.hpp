@@ -1,4 +1,4 @@
-// Results of a run: text for people, JSON for programs. For rank 0 only.
+// Results of a run: text for people, JSON for programs. Used on rank 0 only.
 #pragma once
 
 #include <string>

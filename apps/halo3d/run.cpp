@@ -60,7 +60,7 @@ class Run {
     result_.seconds = slowest(seconds);
   }
 
-  // Times steps as if communication were free: updates every point at once, packs nothing, sends no message.
+  // Times steps as if communication were free: updates all points at once, without packing or messages.
   void measure_alone() {
     MPI_Barrier(decomposition_.comm());
     const double begin = MPI_Wtime();

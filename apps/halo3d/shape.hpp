@@ -1,8 +1,8 @@
 // The geometry of one rank's block: the arrangement of a field in memory, and the boxes that are sent, received and
 // updated.
 //
-// Coordinates include the halo: 0 is the low halo, 1 to points are the rank's own, points + 1 is the high halo, along
-// every axis. The first axis (x) is contiguous. Plain values, no ownership.
+// Coordinates include the halo: along every axis, 0 is the low halo, 1 to `points` are the rank's own points, and
+// `points` + 1 is the high halo. The first axis (x) is contiguous. Plain values, no ownership.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ inline constexpr int kFields = 3;  // field f moves along axis f
 inline constexpr int kAxes = 3;
 inline constexpr const char* kAxisNames[kAxes] = {"x", "y", "z"};
 
-// The two ways along an axis, as an array index and as a step.
+// The two directions along an axis, as an array index and as a step.
 inline constexpr int kWays = 2;
 inline constexpr int way_step(int way) { return way == 0 ? +1 : -1; }  // way 0: towards higher coordinates
 
@@ -53,7 +53,7 @@ inline Box one_plane(const Shape& shape, int axis, int coordinate) {
   return box;
 }
 
-// Return the boxes sent to the neighbour `way` along `axis`, and received by a message going that way.
+// Return the box sent to the neighbour `way` along `axis`, and the box filled by a message in that direction.
 inline Box send_box(const Shape& shape, int axis, int way) {
   return one_plane(shape, axis, way == 0 ? shape.points[axis] : 1);
 }
@@ -61,7 +61,7 @@ inline Box receive_box(const Shape& shape, int axis, int way) {
   return one_plane(shape, axis, way == 0 ? 0 : shape.points[axis] + 1);
 }
 
-// Points of a field that a partial update covers: kBoundary needs a halo, kInner does not.
+// Points of a field that an update covers: kBoundary needs the halo, kInner does not.
 enum class Part { kAll, kInner, kBoundary };
 
 inline Box update_box(const Shape& shape, int axis, int way, Part part) {

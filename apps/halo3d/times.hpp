@@ -10,7 +10,7 @@
 namespace halo3d {
 
 struct Times {
-  std::array<double, kAxes> pack{}, mpi{}, unpack{};  // seconds, by direction, as each is tuned separately
+  std::array<double, kAxes> pack{}, mpi{}, unpack{};  // in seconds, per axis, because each axis is tuned separately
   double update = 0;
   double messages = 0, bytes = 0;  // numbers sent by this rank
 
@@ -25,7 +25,7 @@ struct Times {
   }
 };
 
-// Adds the time of its scope to a total.
+// Adds the time spent in its scope to a total.
 class Stopwatch {
  public:
   explicit Stopwatch(double& total) : total_(total), start_(MPI_Wtime()) {}

@@ -66,20 +66,20 @@ contains
         good = .true.
       case ('--device')
         good = parse_device(value, set)
-        if (.not. good) message = '--device wants host, gpu, gpu:N or auto'
+        if (.not. good) message = '--device requires host, gpu, gpu:N or auto'
       case ('--grid')
         good = parse_grid(value, set)
-        if (.not. good) message = '--grid wants NX,NY, each at least 1, like 512,512'
+        if (.not. good) message = '--grid requires NX,NY, each at least 1, like 512,512'
       case ('--iterations')
         good = parse_int(value, 1, set%iterations)
-        if (.not. good) message = '--iterations wants a whole number of at least 1'
+        if (.not. good) message = '--iterations requires an integer of at least 1'
       case ('--tolerance')
         good = parse_real(value, set%tolerance)
-        if (.not. good) message = '--tolerance wants a number of at least 0, like 1e-4'
+        if (.not. good) message = '--tolerance requires a number of at least 0, like 1e-4'
       case ('--json')
         set%json = value
         good = len(value) > 0
-        if (.not. good) message = '--json wants the name of a file'
+        if (.not. good) message = '--json requires the name of a file'
       case default
         message = 'unknown option ''' // name // '''; --help lists those there are'
         what = parsed_error

@@ -1,4 +1,4 @@
-// The element types of the collectives' buffers: small integers, stored and compared exactly.
+// The element types of the collectives' buffers: their values are small integers, stored and compared exactly.
 #pragma once
 
 #include <mpi.h>
@@ -22,8 +22,8 @@ void store_as(unsigned char* to, long value) {
   std::memcpy(to, &element, sizeof element);
 }
 
-// Finds float, double or int; false for other names. MPI must be initialized, as some libraries make the handles in
-// MPI_Init.
+// Finds float, double or int; false for other names. MPI must be initialized, because some libraries create the handles
+// in MPI_Init.
 inline bool find_element(const std::string& name, Element& element) {
   const Element known[] = {{"float", MPI_FLOAT, 4, store_as<float>},
                            {"double", MPI_DOUBLE, 8, store_as<double>},

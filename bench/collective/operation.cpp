@@ -37,8 +37,8 @@ long my_block_of_rank(const Place& p, int block, std::size_t i, std::size_t coun
 long block_of_neighbour(const Place& p, int block, std::size_t i, std::size_t) {
   return sent_value(p.neighbours[static_cast<std::size_t>(block)], i);
 }
-// The lower neighbour sent this block to its upper neighbour, and the upper one to its lower neighbour (MPI 5.0 section
-// 8.6).
+// The lower neighbour sent this block to its upper neighbour, and the upper neighbour to its lower neighbour (MPI 5.0
+// section 8.6).
 long opposite_block_of_neighbour(const Place& p, int block, std::size_t i, std::size_t count) {
   return sent_value(p.neighbours[static_cast<std::size_t>(block)], static_cast<std::size_t>(block ^ 1) * count + i);
 }

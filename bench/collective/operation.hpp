@@ -1,7 +1,7 @@
 // The collective operations as data: how to call each form, the size of its buffers, and their content afterwards.
 //
 // A buffer is a number of blocks of `count` elements. An operation moves or adds whole blocks, so one formula yields
-// every element that a rank must receive, and the check is exact: values are small integers, whose sums fit every type.
+// every element that a rank must receive. The check is exact: values are small integers, whose sums fit every type.
 #pragma once
 
 #include <mpi.h>
@@ -13,7 +13,7 @@
 
 namespace bench {
 
-// One rank's place in the operation. Must outlive the calls made with it.
+// One rank's role in the operation. Must outlive the calls made with it.
 struct Place {
   int rank = 0, ranks = 1;
   MPI_Comm comm = MPI_COMM_NULL;
@@ -39,13 +39,13 @@ inline constexpr int kRoot = 0;
 struct Operation {
   const char* name;
   bool neighbourhood;  // needs a periodic Cartesian communicator
-  bool apart;          // a rank may leave before others enter, so a barrier separates calls
+  bool apart;          // a rank may leave before others enter, so calls are separated by a barrier
   int (*send_blocks)(const Place& place);
   int (*receive_blocks)(const Place& place);
   // Returns element `i` of block `block` of the receive buffer; each block has `count` elements.
   long (*expected)(const Place& place, int block, std::size_t i, std::size_t count);
   bool starts_in_receive;                    // the root's data is in the receive buffer (MPI_Bcast)
-  double (*bus_factor)(const Place& place);  // ratio of bus to algorithm bandwidth, as NCCL's tests define them
+  double (*bus_factor)(const Place& place);  // ratio of bus to algorithm bandwidth, as in nccl-tests
 
   void (*blocking)(const Call& call);
   void (*start)(const Call& call, MPI_Request* request);

@@ -17,11 +17,11 @@ constexpr unsigned kRounds = 100;
 
 }  // namespace
 
-// Two words, each written by one rank. Fresh shared memory is zero, their initial value. Each has two cache lines, as
-// the processor may fetch lines in pairs.
+// Two words, each written by one rank. New shared memory is zero, their initial value. Each occupies two cache lines
+// because the processor may fetch lines in pairs.
 struct Distance::Words {
   alignas(128) std::atomic<unsigned> there;
-  double nanoseconds;  // measured before the last turn of `there`
+  double nanoseconds;  // measured before the last update of `there`
   alignas(128) std::atomic<unsigned> back;
 
   static Words* map(const std::string& name, int flags) {
@@ -54,7 +54,7 @@ Distance::Distance(const World& world) : world_(world) {
 Distance::~Distance() { ::munmap(words_, sizeof(Words)); }
 
 double Distance::now() {
-  // Rank 0 may be a turn ahead, as it does not learn that its last turn has been seen.
+  // Rank 0 may be one turn ahead, as it does not learn that its last turn has been seen.
   const auto await = [](const std::atomic<unsigned>& word, unsigned turn) {
     while (static_cast<int>(word.load(std::memory_order_acquire) - turn) < 0) {
     }

@@ -12,8 +12,8 @@ namespace {
 // Short repetitions, because the quiet moments of a shared machine are short.
 constexpr double kRepetition = 0.010;
 constexpr int kLeastRepetitions = 5;
-// Number of tries before measuring, of which the fastest counts: the first one warms up, and a moment of load must not
-// lead to repetitions of one iteration. Long operations have two tries.
+// Number of trial runs before measuring, of which the fastest counts: the first one warms up, and a moment of load must
+// not lead to repetitions of one iteration. Long operations have two trial runs.
 constexpr int kTries = 10;
 constexpr double kTriesSeconds = 0.1;
 constexpr double kPatience = 30;

@@ -1,4 +1,4 @@
-// Repetitions of one measurement: their number, and their times on this rank.
+// The repetitions of a measurement: their number, and their times on this rank.
 #pragma once
 
 #include <functional>
@@ -14,10 +14,10 @@ struct Plan {
   CoreDistance cores_apart;
 };
 
-// Does the measured work `iterations` times, and returns the seconds that count.
+// Performs the measured work `iterations` times, and returns the seconds that count.
 using Repeat = std::function<double(int iterations)>;
 
-// Makes a Repeat that counts all seconds of `work`.
+// Returns a Repeat that counts the whole time of `work`.
 template <class Work>
 Repeat whole_time(Work work) {
   return [work](int iterations) {
@@ -27,11 +27,11 @@ Repeat whole_time(Work work) {
   };
 }
 
-// Times one iteration on all ranks and returns the plan that rank 0 derives.
+// Times one iteration on all ranks and returns the plan that rank 0 derives from it.
 Plan agree_on_plan(const World& world, const Options& options, const Repeat& repeat);
 // Warms up, then repeats with a barrier before each repetition. Returns the seconds of each; with `cores_apart`, only
-// of those at that distance, as many as requested or as there are in 30 s. If there are none, prints the distances seen
-// and ends the job (code 3).
+// of those at that distance: as many as requested, or as occur within 30 s. If there are none, prints the observed
+// distances and ends the job (code 3).
 std::vector<double> measure(const World& world, const Plan& plan, const Repeat& repeat);
 
 }  // namespace bench

@@ -12,7 +12,7 @@ namespace {
 struct Kind {
   MemoryKind kind;
   const char* name;
-  gpu::Memory memory;  // kind allocated by the driver; unused for host
+  gpu::Memory memory;  // kind of driver allocation; unused for host memory
 };
 constexpr Kind kKinds[] = {{MemoryKind::kHost, "host", {}},
                            {MemoryKind::kCuda, "cuda", gpu::Memory::kDevice},
@@ -24,7 +24,7 @@ constexpr Kind kKinds[] = {{MemoryKind::kHost, "host", {}},
 
 const Kind& record(MemoryKind kind) { return kKinds[static_cast<std::size_t>(kind)]; }
 
-// True if the CPU touches it, false if the GPU does.
+// True if the CPU touches this memory, false if the GPU does.
 bool by_cpu(MemoryKind kind) {
   return kind == MemoryKind::kHost || kind == MemoryKind::kPinned || kind == MemoryKind::kManagedOnHost;
 }

@@ -1,7 +1,8 @@
-// Buffers of every memory kind a benchmark can send from and receive into.
+// Buffers of all memory kinds that a benchmark can send from and receive into.
 //
-// A Buffer owns its allocation and releases it when it dies. All kinds but host are allocated by the CUDA driver,
-// opened at run time (apps/common/gpu.hpp); where there is none, the programs still run on the host. Not thread-safe.
+// A Buffer owns its allocation and releases it in its destructor. All kinds but host are allocated with the CUDA
+// driver, opened at run time (apps/common/gpu.hpp); without a driver, the programs still run on the host. Not
+// thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +15,7 @@ enum class MemoryKind {
   kCuda,          // cuMemAlloc
   kManaged,       // cuMemAllocManaged, touched by the GPU
   kPool,          // cuMemAllocAsync
-  kVmm,           // cuMemCreate, several chunks mapped to one range of addresses
+  kVmm,           // cuMemCreate, several chunks mapped to one address range
   kPinned,        // cuMemHostAlloc
   kManagedOnHost  // cuMemAllocManaged, touched by the CPU
 };
@@ -23,8 +24,8 @@ inline constexpr char kMemoryKinds[] = "host, cuda, managed, pool, vmm, pinned o
 [[nodiscard]] bool memory_kind(const std::string& name, MemoryKind& kind);
 const char* memory_name(MemoryKind kind);
 
-// Makes this rank's GPU (local rank modulo the number of devices) current. False, with the reason, if there is none.
-// Must be called before a Buffer of a kind other than host is allocated.
+// Makes this rank's GPU (local rank modulo the number of devices) current. Returns false, with the reason, if there is
+// none. Must be called before a Buffer of any kind but host is allocated.
 [[nodiscard]] bool prepare_device(int local_rank, std::string& reason);
 
 class Buffer {
@@ -34,7 +35,7 @@ class Buffer {
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
 
-  // Allocates zeroed, page-aligned memory and releases the buffer's old memory. False if that is impossible.
+  // Allocates zeroed, page-aligned memory and releases the buffer's old memory. Returns false if that is impossible.
   [[nodiscard]] bool allocate(MemoryKind kind, std::size_t bytes);
   void* data() const { return data_; }
   std::size_t size() const { return size_; }

@@ -1,8 +1,7 @@
 // Options of a benchmark: one struct, filled in from the command line.
 //
 // Owned by main, read-only after parsing. Every program accepts the common options, so that a runner can treat all
-// programs the same, and ignores those it has no use for (latency has no window); it may add its own options to the
-// table.
+// programs alike, and ignores those that do not apply (latency has no window); it may add its own options to the table.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +13,7 @@
 
 namespace bench {
 
-// Least and most time that a bare cache line takes between two cores. Most 0: any distance.
+// Limits for the time that a bare cache line takes between two cores. `most` 0: any distance.
 struct CoreDistance {
   double least = 0, most = 0;  // nanoseconds
   explicit operator bool() const { return most > 0; }
@@ -23,16 +22,17 @@ struct CoreDistance {
 
 struct Options {
   std::size_t min = 1, max = std::size_t{4} << 20, factor = 2;
-  std::vector<std::size_t> sizes;  // message sizes in bytes, in the order of measurement; if empty, made from the above
+  std::vector<std::size_t> sizes;  // message sizes in bytes, in the order of measurement; if empty, derived from the
+                                   // above
   int iterations = 0;              // number per repetition; 0: as many as take about ten milliseconds
-  int warmup = 0;                  // iterations before the first repetition; 0: a tenth of a repetition's
-  int repetitions = 20;            // samples per size; every figure printed is a statistic over these
+  int warmup = 0;                  // iterations before the first repetition; 0: a tenth of those of a repetition
+  int repetitions = 20;            // samples per size; every printed figure is a statistic of these
   int seconds = 2;                 // a size that takes longer has fewer repetitions, but at least five
   int window = 64;                 // messages in flight, for the programs that stream
   MemoryKind memory[2] = {MemoryKind::kHost,
                           MemoryKind::kHost};  // kinds of memory of the lower and the upper rank of a pair
-  bool cuda_in_use = false;                    // make a CUDA context and send one device message before measuring
-  bool touch = false;        // host memory: include writing sent and reading received data in the time
+  bool cuda_in_use = false;                    // create a CUDA context and send one device message before measuring
+  bool touch = false;        // host memory: the time includes writing sent data and reading received data
   bool validate = false;     // check every byte, outside the measured time
   CoreDistance cores_apart;  // count only repetitions with the two ranks' cores at this distance
   std::string json;          // file for the results; "-": standard output, instead of the table
@@ -46,10 +46,10 @@ using command_line::split;
 OptionTable common_options(Options& options);
 // Adds --touch, for programs that support it.
 void add_touch(OptionTable& table, Options& options);
-// Fills in sizes from min, max and factor if none were listed. False, with a message, if that yields none.
+// Derives the sizes from min, max and factor if none were listed. Returns false, with a message, if that yields none.
 [[nodiscard]] bool complete(Options& options, std::string& message);
 
-// Parses "8", "4K", "16M", "1G": powers of 1024. False if it is not a size.
+// Parses "8", "4K", "16M", "1G": powers of 1024. Returns false if `text` is not a size.
 [[nodiscard]] bool parse_size(const std::string& text, std::size_t& value);
 [[nodiscard]] bool parse_positive(const std::string& text, int& value);
 // Parses a range such as "45-150".

@@ -1,4 +1,4 @@
-// Bytes of a checked message, and the search for wrong ones.
+// Data of a checked message, and the search for wrong bytes.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace bench {
 
-// Bytes after a receive buffer, which must stay unwritten.
+// Bytes after a receive buffer, which must stay unchanged.
 inline constexpr std::size_t kGuard = 64;
 inline constexpr unsigned char kGuardByte = 0xA5;
 
@@ -21,7 +21,7 @@ inline std::vector<unsigned char> message_of(int rank, std::size_t bytes) {
   return data;
 }
 
-// Returns a receive buffer's initial content: the complement of `expected`, so that an unwritten byte is wrong too, and
+// Returns a receive buffer's initial content: the complement of `expected`, so that unwritten bytes are wrong too, and
 // the guard.
 inline std::vector<unsigned char> poison_for(const std::vector<unsigned char>& expected) {
   std::vector<unsigned char> data(expected.size() + kGuard, kGuardByte);
@@ -29,7 +29,7 @@ inline std::vector<unsigned char> poison_for(const std::vector<unsigned char>& e
   return data;
 }
 
-// Returns the index of the first wrong byte of `found` (with its guard); found.size() if all are right.
+// Returns the index of the first wrong byte of `found` (with its guard); found.size() if all are correct.
 inline std::size_t first_wrong(const std::vector<unsigned char>& found, const std::vector<unsigned char>& expected) {
   for (std::size_t i = 0; i < found.size(); ++i) {
     if (found[i] != (i < expected.size() ? expected[i] : kGuardByte)) return i;

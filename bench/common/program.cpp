@@ -14,7 +14,7 @@ std::string usage(const Program& program, const OptionTable& table) {
          (program.even_ranks ? "An even number of ranks makes size/2 pairs, rank r with r + size/2.\n" : "");
 }
 
-// Makes MPI treat this as a program that uses CUDA: makes a context, and passes MPI a device pointer.
+// Makes MPI treat this as a program that uses CUDA: creates a context, and passes MPI a device pointer.
 void use_cuda(const World& world) {
   Buffer buffer;
   if (!buffer.allocate(MemoryKind::kCuda, 4096)) return;

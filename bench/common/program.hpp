@@ -15,25 +15,26 @@ namespace bench {
 struct Program {
   const char* name;
   const char* sentence;                               // the measured quantity, for --help
-  const char* ranks = "N";                            // number of ranks in the usage, as in "mpiexec -n 2"
-  bool even_ranks = false;                            // needs an even number of ranks, as it runs in pairs
-  std::function<bool(std::string&)> check = nullptr;  // further tests of the options; false, with a message
+  const char* ranks = "N";                            // number of ranks in the usage text, as in "mpiexec -n 2"
+  bool even_ranks = false;                            // needs an even number of ranks, as they work in pairs
+  std::function<bool(std::string&)> check = nullptr;  // further checks of the options; on false, with a message
   bool threads = false;                               // requests MPI_THREAD_MULTIPLE
 };
 
-// Initializes MPI, unless main has done so, parses the options, prints usage or an error or calls `body`, and
-// finalizes. Returns main's exit status: 2 for wrong usage.
+// Initializes MPI, unless main has done so, parses the options, prints the usage or an error or calls `body`, and
+// finalizes MPI. Returns main's exit status: 2 for wrong usage.
 int run_program(int argc, char** argv, const Program& program, const OptionTable& table, Options& options,
                 const std::function<int(const World&)>& body);
 
-// Returns the kind of this rank's memory, and prepares its device. Ends the job (code 3) if there is no such memory.
+// Returns the kind of this rank's memory, and prepares its device. Ends the job (code 3) if that memory is not
+// available.
 MemoryKind memory_of(const Program& program, const World& world, const Options& options);
 void allocate(const Program& program, const World& world, MemoryKind kind, std::size_t bytes, Buffer& buffer);
 
-// Fills in everything but the rows, unit and settings. Collective.
+// Fills in everything but the rows, the unit and the settings. Collective.
 Report make_report(const Program& program, const World& world, const Options& options);
-// On rank 0, print rows (unless the JSON is written to standard output), and write the file at the end. finish()
-// returns main's exit status.
+// On rank 0, these print the rows (unless the JSON is written to standard output), and write the file at the end.
+// finish() returns main's exit status.
 bool prints_table(const World& world, const Options& options);
 void add_row(Report& report, Row row, bool print);
 int finish(const Program& program, const World& world, const Options& options, const Report& report);

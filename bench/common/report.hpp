@@ -11,12 +11,12 @@
 namespace bench {
 
 struct Row {
-  std::string label;  // names the measurement, if the size does not; else ""
+  std::string label;  // names the measurement if the size does not; otherwise ""
   std::size_t bytes;
   int iterations;
   Statistics value;
   std::vector<std::pair<std::string, double>> more;  // other figures of the same run, e.g. {"bus GB/s", 310.5}
-  std::string note = {};                             // the method, if there was a choice
+  std::string note = {};                             // the method, if there is a choice
 };
 
 struct Report {
@@ -25,13 +25,14 @@ struct Report {
   bool less_is_better = true;
   std::string memory[2];
   bool validated = false;
-  std::vector<std::pair<std::string, std::string>> settings;  // settings specific to this program: {"op", "allreduce"}
+  std::vector<std::pair<std::string, std::string>> settings;  // settings specific to this program, e.g. {"op",
+                                                              // "allreduce"}
   std::vector<std::string> cpus;                              // per rank: the cores it may run on, "0" or "0-1,4"
   std::vector<Row> rows;
 };
 
 // Rows are printed as they are measured. Either all rows of a report have a label or none has; `more` has the same
-// names in all.
+// names in all rows.
 void print_heading(const Report& report);
 void print_row(const Row& row, bool first);
 // Returns false if the file cannot be written.

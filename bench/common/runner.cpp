@@ -59,7 +59,7 @@ class CheckedBuffers {
   std::vector<unsigned char> expected_;
 };
 
-// Returns how many messages of a window fit into the memory of a check.
+// Returns how many messages of a window fit into the memory for a check.
 int checked_window(const Options& options, std::size_t bytes) {
   constexpr std::size_t kCheckedBytes = std::size_t{64} << 20;
   if (bytes == 0) return options.window;
@@ -78,7 +78,7 @@ int run_sizes(const Benchmark& benchmark, const Program& program, const World& w
   const bool table = prints_table(world, options);
   if (table) print_heading(report);
   for (const std::size_t bytes : options.sizes) {
-    if (options.validate) {  // makes one exchange with a slot per message, as the timed exchanges write the same slot
+    if (options.validate) {  // one exchange with a slot per message, because the timed exchanges write the same slot
                              // repeatedly
       const int window = benchmark.streams ? checked_window(options, bytes) : 1;
       buffers.prepare(kind, bytes, window);

@@ -1,7 +1,7 @@
-// The framework of a benchmark of pairs of ranks: sizes, validation, repetitions, statistics, report.
+// The framework of a benchmark on pairs of ranks: sizes, validation, repetitions, statistics, report.
 //
-// A program is one record: its names, the measurement of one repetition, and the meaning of a time. `run` does
-// everything else and returns main's exit status.
+// A program is described by one record: its names, the measurement of one repetition, and the meaning of a time. `run`
+// does everything else and returns main's exit status.
 #pragma once
 
 #include <mpi.h>
@@ -35,7 +35,7 @@ struct Benchmark {
   const char* unit;
   const char* sentence;  // the measured quantity, for --help
   bool less_is_better;
-  bool streams;                     // true if it has a window of messages
+  bool streams;                     // true if the program sends windows of messages
   bool both_ways;                   // true if the upper rank sends as well
   void (*repeat)(const Transfer&);  // one repetition: `iterations` exchanges
   double (*value)(double seconds, std::size_t bytes, int iterations, int window);  // figure of one pair

@@ -7,7 +7,7 @@
 namespace bench {
 
 struct Statistics {
-  double best, median, p90, p99, worst;  // p90: nine of ten samples are not worse
+  double best, median, p90, p99, worst;  // p90: 90 % of the samples are not worse
   std::size_t samples;
 };
 

@@ -1,5 +1,5 @@
-// A window of non-blocking messages and one small answer, repeated: the common loop of bandwidth, bidirectional
-// bandwidth and message rate. The time includes the answer, as in other suites.
+// A window of non-blocking messages followed by one small reply, repeated: the common loop of bandwidth, bidirectional
+// bandwidth and message rate. The time includes the reply, as in other suites.
 #pragma once
 
 #include "common/runner.hpp"

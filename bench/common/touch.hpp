@@ -1,6 +1,6 @@
 // Buffer accesses of real programs that the usual loops omit: a program writes the data it sends, so that only the
-// sender's core has the cache lines, and reads the data it receives. A library that reads other processes' memory is
-// faster without either.
+// sender's core has the cache lines, and reads the data it receives. A library that reads other processes' memory
+// appears faster without either access.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // The ranks of a run, and the messages that the framework itself needs.
 //
-// Everything here uses point-to-point messages of host memory, so that a library can be measured before its collectives
-// exist; none of it is within a measured time.
+// Everything here uses point-to-point messages in host memory, so that a library can be measured before its collectives
+// exist; nothing here is part of a measured time.
 #pragma once
 
 #include <mpi.h>
@@ -27,17 +27,17 @@ struct World {
 void barrier(const World& world);
 // Returns rank 0's value.
 int from_root(const World& world, int value);
-// Returns every rank's text on rank 0, and nothing elsewhere.
+// Returns every rank's text on rank 0, and an empty list on other ranks.
 std::vector<std::string> gather_text(const World& world, const std::string& mine);
 int node_local_rank(const World& world);
 
-// Returns the cores this process may run on: "0", "0-1,4".
+// Returns the cores that this process may run on, such as "0" or "0-1,4".
 std::string allowed_cpus();
 // Returns the first line of MPI_Get_library_version.
 std::string library_version();
 
 // Combines the samples of ranks 0 to `ranks` - 1, lists of equal length, into one list on rank 0; returns its argument
-// elsewhere.
+// on other ranks.
 enum class Combine { kMean, kSum, kMax };
 std::vector<double> combine(const World& world, std::vector<double> samples, int ranks, Combine how);
 

@@ -1,6 +1,8 @@
-// Cost of the benchmark's layouts without MPI: a hand-written loop for each, whose shape the compiler knows.
+// Cost of the benchmark's layouts without MPI: a hand-written loop for each, with bounds and strides that the compiler
+// knows.
 //
-// kPack copies from the typed to the packed side, otherwise back. The caller keeps the compiler from eliding the loops.
+// With kPack, data is copied from the typed to the packed side, otherwise back. The caller keeps the compiler from
+// eliding the loops.
 #pragma once
 
 #include <cstddef>
@@ -32,8 +34,8 @@ void vector(unsigned char* typed, unsigned char* packed, std::size_t blocks) {
   for (std::size_t i = 0; i < blocks; ++i) move<kPack>(typed + 2 * i * kWidth, packed + i * kWidth, kWidth);
 }
 
-// Doubles at the given places. Scattered stores that miss the first-level cache wait for their lines one after the
-// other, so on Intel's processors the lines are prefetched (AMD's gain nothing from that).
+// Doubles at the given positions. Scattered stores that miss the first-level cache wait for one line at a time, so on
+// Intel processors the lines are prefetched (AMD processors gain nothing from that).
 template <bool kPack>
 void indexed(unsigned char* typed, unsigned char* packed, const std::vector<int>& places) {
   constexpr std::size_t kAhead = 32;
@@ -52,7 +54,7 @@ void indexed(unsigned char* typed, unsigned char* packed, const std::vector<int>
   for (; i < n; ++i) one(i);
 }
 
-// Structures, whose members are packed one after the other.
+// Structures, whose members are packed consecutively.
 template <bool kPack, class Struct>
 void structs(unsigned char* typed, unsigned char* packed, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {

@@ -1,7 +1,7 @@
 // The sets of floats that bench/faces.cpp sends and receives: the faces of a cube, and random single ones.
 //
 // Positions are indices into the cube of n * n * n floats, x fastest. They exist in addition to the datatypes because
-// the check must not depend on the library's idea of a type, and because gpu_limits moves the same sets without MPI.
+// the check must not depend on the library's view of a type, and because gpu_limits moves the same sets without MPI.
 #pragma once
 
 #include <cstddef>
@@ -19,16 +19,16 @@ inline constexpr Shape kAllShapes[] = {Shape::kContiguous, Shape::kRows, Shape::
 
 inline const char* shape_name(Shape shape) { return kShapes[static_cast<std::size_t>(shape)]; }
 
-// Side of a message. The sender's plane is the one next to the halo; the receiver's is the halo at the other end.
+// Side of a message. The sender's plane is next to the halo; the receiver's is the halo at the opposite end.
 enum class Side { kSend, kReceive };
 inline int plane_of(Side side, int n) { return side == Side::kSend ? 1 : n - 1; }
 
-// Returns `count` different positions below `total` in random order, the same for the same arguments.
+// Returns `count` distinct positions below `total` in random order, reproducible for the same arguments.
 inline std::vector<std::int32_t> random_positions(std::size_t total, std::size_t count, Side side) {
   std::vector<std::int32_t> all(total);
   std::iota(all.begin(), all.end(), 0);
   std::mt19937 random(side == Side::kSend ? 20251u : 40487u);
-  for (std::size_t i = 0; i < count; ++i) {  // makes the first steps of a shuffle
+  for (std::size_t i = 0; i < count; ++i) {  // performs the first steps of a shuffle
     const std::size_t other = i + random() % (total - i);
     std::swap(all[i], all[other]);
   }
@@ -36,7 +36,7 @@ inline std::vector<std::int32_t> random_positions(std::size_t total, std::size_t
   return all;
 }
 
-// Returns positions in the order of a message of the shape.
+// Returns the positions of a shape in message order.
 inline std::vector<std::int32_t> positions(Shape shape, Side side, int n, std::size_t random_count) {
   const auto edge = static_cast<std::size_t>(n);
   if (shape == Shape::kIndexed) return random_positions(edge * edge * edge, random_count, side);

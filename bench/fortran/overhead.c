@@ -1,4 +1,4 @@
-/* C's part of overhead.f90: the same loops as there. */
+/* C part of overhead.f90, with the same loops. */
 #include <mpi.h>
 
 static double value = 1;

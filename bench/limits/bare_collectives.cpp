@@ -12,7 +12,7 @@
 
 namespace bench {
 
-// One process's view of the group. Its buffers and the shared memory are at the same addresses in all processes.
+// One process's view of the group. Buffers and shared memory have the same addresses in all processes.
 struct BareGroup {
   static constexpr int kMostSteps = 16;  // enough for 2^16 processes
   struct Member {
@@ -21,7 +21,7 @@ struct BareGroup {
   };
   struct Shared {
     std::atomic<bool> failed{false};  // the system has refused a read
-    std::atomic<bool> wrong{false};   // received data is not as expected
+    std::atomic<bool> wrong{false};   // set if received data is wrong
   };
 
   int me, count;
@@ -38,8 +38,8 @@ struct BareGroup {
   [[nodiscard]] Member& own() const { return members[me]; }
   [[nodiscard]] Member& member(std::size_t of) const { return members[of % size()]; }
   [[nodiscard]] std::size_t block() const { return bytes / size(); }
-  // Returns a member's memory in a round. The next round that uses it begins only after all processes have left this
-  // one.
+  // Returns a member's memory in a round. The next round that uses this memory begins only after all processes have
+  // left this round.
   [[nodiscard]] std::byte* place(unsigned long round, std::size_t of) const {
     return room + ((round % rounds_apart) * size() + of % size()) * stride;
   }
@@ -54,7 +54,7 @@ struct BareGroup {
     (own().*flag).tell(round);
     for (int i = 1; i < count; ++i) wait(member(static_cast<std::size_t>(me + i)).*flag, round);
   }
-  // The benchmark's barrier, by dissemination: processes leave it one after the other, as in the benchmark.
+  // A dissemination barrier, as in the benchmark: processes leave it at different times.
   void line_up(std::uint64_t round) const {
     for (std::size_t step = 0, distance = 1; distance < size(); ++step, distance *= 2) {
       own().met[step].tell(round);
@@ -72,13 +72,13 @@ namespace {
 using Round = unsigned long;
 
 constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
-constexpr std::size_t kShort = 16384;  // bytes up to which every process combines all vectors
-constexpr std::size_t kLong = 4096;    // bytes from which reading another process's memory may pay off
-constexpr std::size_t kPieces = 4;     // number of pieces of a long broadcast
+constexpr std::size_t kShort = 16384;  // maximum size at which every process combines all vectors
+constexpr std::size_t kLong = 4096;    // minimum size at which reading another process's memory may pay off
+constexpr std::size_t kPieces = 4;     // number of pieces in a long broadcast
 
 std::size_t index(int me) { return static_cast<std::size_t>(me); }
 
-// Adds floats of `from` to `to`, a line at a time, which compilers vectorise.
+// Adds the floats of `from` to `to`, one cache line at a time, which compilers vectorise.
 void add(std::byte* __restrict to, const std::byte* __restrict from, std::size_t bytes) {
   constexpr std::size_t kLine = 16;
   auto* sum = reinterpret_cast<float*>(to);
@@ -131,7 +131,7 @@ void broadcast_by_reading(const BareGroup& group, Round round) {
   }
 }
 
-// Allreduce in which every process writes its vector and adds up all of them.
+// Allreduce in which every process writes its vector and sums all vectors.
 void allreduce_everybody(const BareGroup& group, Round round) {
   std::memcpy(group.place(round, index(group.me)), group.send, group.bytes);
   group.meet(&BareGroup::Member::wrote, round);
@@ -139,8 +139,8 @@ void allreduce_everybody(const BareGroup& group, Round round) {
   for (std::size_t i = 1; i < group.size(); ++i) add(group.receive, group.place(round, i), group.bytes);
 }
 
-// Allreduce of one vector whose parts go around a ring: process c writes its part c, process c + 1 adds its own, and so
-// on; every process copies the result.
+// Allreduce of one vector whose parts travel around a ring: process c writes its part c, process c + 1 adds its own,
+// and so on; every process copies the result.
 void allreduce_ring(const BareGroup& group, Round round) {
   std::byte* const sum = group.place(round, 0);
   const std::size_t part = group.block() / sizeof(float) * sizeof(float);
@@ -258,7 +258,7 @@ constexpr BareAlgorithm kWays[] = {
      .blocks = true},
 };
 
-// True if the received data is right; every process sends ones.
+// True if the received data is correct; every process sends ones.
 bool received_well(const BareAlgorithm& way, const BareGroup& group) {
   if (way.apart && group.me == 0) return true;
   const auto* const first = reinterpret_cast<const float*>(group.receive);

@@ -15,7 +15,7 @@ inline double now_us() {
 
 struct Effort {
   int least = 20, most = 1000;  // samples
-  double microseconds = 60e3;   // about the time that a figure may take, between those limits
+  double microseconds = 60e3;   // approximate time for one figure, between those limits
 };
 
 // Calls `once`, which does the work and returns its microseconds, three times to warm up, and then for the samples.

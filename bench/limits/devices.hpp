@@ -1,8 +1,8 @@
-// The two devices of a bare measurement, with a stream and an event on each. Work on one or both of them is timed until
-// polling shows its event complete, which is the best that a message-passing library could do.
+// The two devices of a bare measurement, with a stream and an event on each. Work on one or both devices is timed until
+// polling shows its event complete, which is the best that a message-passing library could achieve.
 //
-// With one device in the machine, both sides use it. The calling thread drives side 0 and also side 1, unless both must
-// work at once: then a second thread drives side 1. One object per program.
+// On a machine with one device, both sides use it. The calling thread drives side 0 and also side 1, unless both must
+// work at once; then a second thread drives side 1. One object per program.
 #pragma once
 
 #include <array>
@@ -29,7 +29,7 @@ class Devices {
   void select(int side) const { gpu::select(ordinal_[static_cast<std::size_t>(side)]); }
   gpu::Stream stream(int side) const { return streams_[static_cast<std::size_t>(side)]; }
 
-  // Returns microseconds from before `work` until its work in the stream of `side` is complete.
+  // Returns the microseconds from before the call of `work` until its work in the stream of `side` is complete.
   template <class Work>
   double timed(int side, Work work) const {
     select(side);
@@ -38,9 +38,9 @@ class Devices {
     finish(side);
     return now() - start;
   }
-  // Does the same for both sides at once: calls `work(side)` on a thread of each side.
+  // Like timed(), for both sides at once: calls `work(side)` on a thread for each side.
   double timed_both(const std::function<void(int side)>& work);
-  // Ends the second thread, which spins between two calls of timed_both; the next call starts it again.
+  // Ends the second thread, which spins between two calls of timed_both(); the next call restarts it.
   void rest();
 
  private:
@@ -53,7 +53,7 @@ class Devices {
   std::array<gpu::Event, 2> events_{};
   bool peer_access_ = false;
 
-  // A round: the caller publishes `work_` by raising `started_`; the partner answers in `ended_`.
+  // In each round the caller publishes `work_` by incrementing `started_`; the partner answers in `ended_`.
   const std::function<void(int)>* work_ = nullptr;
   double partner_end_ = 0;
   std::atomic<unsigned> started_{0}, ended_{0};
@@ -61,7 +61,7 @@ class Devices {
   std::thread thread_;
 };
 
-// Device memory of one side, or pinned host memory; released with the object. `devices` outlives it.
+// Device memory of one side, or pinned host memory; released with the object. `devices` must outlive it.
 class Memory {
  public:
   Memory(const Devices& devices, int side, std::size_t bytes, gpu::Memory kind = gpu::Memory::kDevice)

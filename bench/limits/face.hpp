@@ -3,8 +3,8 @@
 
 namespace bench {
 
-// `outer` runs of `inner` words. All counts, strides and places are in words. Plain 32-bit members, so that the fake
-// driver mistakes none of them for an address.
+// `outer` segments of `inner` words. All counts, strides and positions are in words. Plain 32-bit members, so that the
+// fake driver mistakes none of them for an address.
 struct Face {
   unsigned outer, inner, outer_stride, inner_stride;
   unsigned from, to;  // position of the first word in the two cubes

@@ -15,7 +15,7 @@ namespace {
 constexpr unsigned kWordsEach[] = {1, 2, 4};
 constexpr unsigned kBlocks[] = {64, 128, 256};
 
-// Describes the face in words of `width` bytes; false if its runs do not allow that.
+// Describes the face in words of `width` bytes; false if its segments do not allow that.
 bool face_of(Shape shape, int edge, unsigned width, Face& face) {
   const auto n = static_cast<unsigned>(edge);
   const auto from = static_cast<unsigned>(plane_of(Side::kSend, edge));
@@ -39,7 +39,7 @@ bool face_of(Shape shape, int edge, unsigned width, Face& face) {
   return true;
 }
 
-// The kernels, loaded on both devices, as either may run them.
+// The kernels, loaded on both devices because either may run them.
 class Kernels {
  public:
   explicit Kernels(const Devices& devices) {
@@ -103,7 +103,7 @@ class Contest {
     return limit;
   }
 
-  // Runs the winner on a cube of known content and returns the first difference.
+  // Runs the fastest variant on a cube of known content and returns the first difference.
   std::string difference() {
     std::vector<std::uint32_t> source(cube_bytes() / sizeof(std::uint32_t)), expected(source.size(), kUntouched);
     for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<std::uint32_t>(i);

@@ -13,14 +13,14 @@ namespace bench {
 struct FaceLimit {
   std::size_t bytes = 0;
   Statistics best{};
-  std::string how;       // "pull, 16-byte words, 2 a thread, blocks of 256"
-  Statistics pitched{};  // rows only: one copy by a copy engine
+  std::string how;       // e.g. "pull, 16-byte words, 2 a thread, blocks of 256"
+  Statistics pitched{};  // rows only: one copy with a copy engine
   std::string pitched_how;
-  std::string difference;  // first wrong word; empty if all are right
+  std::string difference;  // first wrong word; empty if all are correct
 };
 
-// Times copies from device 0 to device 1. `validate`: compares every float of the destination cube after the best
-// kernel.
+// Times copies from device 0 to device 1. `validate`: compares every float of the destination cube after a copy with
+// the best kernel.
 FaceLimit measure_face(const Devices& devices, Shape shape, int edge, int random_count, const Effort& effort,
                        bool validate);
 

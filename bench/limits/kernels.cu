@@ -1,5 +1,5 @@
-// The fastest plain kernels for a face of a cube and for single elements at given places: hand-written indexing, with
-// words of 4, 8 or 16 bytes, and 1, 2 or 4 of them per thread with all loads before the stores.
+// The fastest plain kernels for a face of a cube and for single elements at given positions: hand-written indexing,
+// with words of 4, 8 or 16 bytes, and 1, 2 or 4 of them per thread with all loads before the stores.
 #include "face.hpp"
 #include "portability.hpp"
 

@@ -26,12 +26,12 @@ constexpr std::size_t kLongPiece = 8192;
 constexpr std::size_t kAsked = 4096;  // number of bytes that a writer prefetches before its turn
 constexpr std::size_t kLine = 64;
 
-// Way to write data into shared memory.
+// Method of writing data into shared memory.
 enum class In { kPieces, kNontemporal };
 
 class Way {
  public:
-  // `other`: the opposite way, whose memory this one shares.
+  // `other`: the opposite direction, whose memory this one shares.
   Way(In in, std::size_t bytes, Through through, const Way* other = nullptr)
       : in_(in),
         bytes_(bytes),
@@ -101,10 +101,10 @@ struct SharedFlags {
   Flag here[2];
   Flag through[2];
   std::atomic<bool> failed{false};
-  pid_t ids[2];  // published by each process's first flag
+  pid_t ids[2];  // published with each process's first flag
 };
 
-// One of the two processes. Both have their buffers at the same addresses.
+// One of the two processes, which have their buffers at the same addresses.
 struct Side {
   SharedFlags& flags;
   int me;
@@ -147,7 +147,7 @@ struct Side {
     const std::size_t stride = kFlagBytes + (bytes + 127) / 128 * 128;
     std::byte* const place = room + round % std::max<std::size_t>(1, kRoom / stride) * stride;
     Flag& flag = *reinterpret_cast<Flag*>(place);
-    // A short message shares its flag's line.
+    // A short message shares the flag's cache line.
     std::byte* const data = place + (bytes <= 48 ? sizeof flag.value : kFlagBytes);
     if (me == 0) {
       std::memcpy(data, send, bytes);

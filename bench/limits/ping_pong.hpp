@@ -7,32 +7,32 @@
 namespace bench {
 
 // Route of a message through shared memory: in pieces of `piece` bytes, with successive messages cycling through `room`
-// bytes each way. A line that is still in the reader's nearest cache takes longer to return to the writer than one that
-// has left it.
+// bytes in each direction. A cache line that is still in the reader's nearest cache takes longer to return to the
+// writer than an evicted one.
 struct Through {
   std::size_t piece;
   std::size_t room;
   bool both = false;  // true if both directions use the same memory: each process writes where it has just read
 };
 
-// Times a message one way: it is copied into shared memory in pieces, each announced by a flag, and copied out: pieces
-// of 8 KiB or more one by one, shorter ones all at once at the end, as the reader then only fetches each piece while
-// the next is written.
+// Times a one-way message: it is copied into shared memory in pieces, each announced with a flag, and copied out.
+// Pieces of 8 KiB or more are copied out separately; shorter ones all at once at the end, so the reader only fetches
+// each piece while the next is written.
 double in_pieces_us(std::size_t bytes, Through through, int other_core, unsigned rounds);
 
-// Does the same with non-temporal stores, so that the reader fetches the data from memory; copies out each piece when
-// it arrives. Faster if the two cores share no cache, on AMD processors. Uses ordinary copies on processors other than
-// x86-64.
+// Like the above, with non-temporal stores, so that the reader fetches the data from memory; each piece is copied out
+// when it arrives. Faster on AMD processors if the two cores share no cache. On processors other than x86-64, ordinary
+// copies are used.
 double nontemporal_us(std::size_t bytes, Through through, int other_core, unsigned rounds);
 
-// Times an allgather of two processes: each copies its own block of `bytes` and reads the other's by process_vm_readv,
+// Times an allgather of two processes: each copies its own block of `bytes`, reads the other's with process_vm_readv,
 // and waits until the other has read. Without `own`, a process does not copy its own block. 0: the system refuses the
 // read.
 double gather_by_reading_us(std::size_t bytes, bool own, int other_core, unsigned rounds);
 
 // Times a broadcast to one other process, after a barrier, as the benchmark `collective` does: the longer of the two
 // processes' times. Through memory: a copy into lines that are not in the other's nearest cache, a flag, and a copy
-// out. By reading: a flag, process_vm_readv, and a flag that the root waits for. 0: the system refuses the read.
+// out. With direct reads: a flag, process_vm_readv, and a flag that the root waits for. 0: the system refuses the read.
 enum class Broadcast { kThroughMemory, kByReading };
 double broadcast_us(std::size_t bytes, Broadcast how, int other_core, unsigned rounds);
 

@@ -1,4 +1,4 @@
-// Runs work in several processes at once, which are forked for it, and provides their memory.
+// Runs work in several forked processes at once, and provides their memory.
 #pragma once
 
 #include <sys/mman.h>
@@ -38,7 +38,7 @@ class Mapped {
   void* const memory_;
 };
 
-// A word in its own line, on which others wait.
+// A word in its own cache line, on which other processes wait.
 struct alignas(128) Flag {
   std::atomic<std::uint64_t> value{0};
   [[nodiscard]] bool reached(std::uint64_t wanted) const { return value.load(std::memory_order_acquire) >= wanted; }
@@ -49,9 +49,9 @@ struct alignas(128) Flag {
   void tell(std::uint64_t now) { value.store(now, std::memory_order_release); }
 };
 
-// Runs `work(me)` in `count` processes, this one being number 0, and returns the largest result. Each is bound to one
-// of `cores` if there are enough, and to none otherwise, as `headrace bench` starts ranks. Each may read the others'
-// memory. Returns 0 if a process could not be made or returned less than 0. (One that is killed leaves the others
+// Runs `work(me)` in `count` processes, of which this one is number 0, and returns the largest result. Each is bound to
+// one of `cores` if there are enough; otherwise none is, as `headrace bench` starts ranks. Each may read the others'
+// memory. Returns 0 if a process could not be forked or returned less than 0. (A killed process leaves the others
 // waiting.)
 template <class Work>
 double on_processes(int count, const std::vector<int>& cores, Work work) {

@@ -17,7 +17,7 @@ namespace {
 constexpr unsigned kSeconds = 30;  // time after which a hanging process is killed
 constexpr int kMostLaps = 1000;
 
-// Memory that the two processes share; initially zero.
+// Memory shared by the two processes; initially zero.
 struct Shared {
   struct alignas(64) Side {
     std::atomic<int> reached;  // common steps completed
@@ -32,8 +32,8 @@ void await(const std::atomic<int>& word, int value) {
   }
 }
 
-// Returns the distance of the two rows of a message in pinned memory: copy engines move two rows whatever their length
-// (short contiguous copies from host memory wait for the multiprocessors).
+// Returns the pitch of the two rows of a message in pinned memory: copy engines move two rows of any length (short
+// contiguous copies from host memory wait for the multiprocessors).
 std::size_t pitch_of(std::size_t bytes) { return bytes / 2 + 64; }
 
 class Process {
@@ -79,7 +79,7 @@ class Process {
     if (way == Way::kGet) copy(own_, bytes, other_, bytes, bytes);
     if (way == Way::kPinned) copy(own_, bytes / 2, pinned_, pitch_of(bytes), bytes / 2);
   }
-  // Copies one row, or two, if a row is half of the message.
+  // Copies one row, or two if a row is half of the message.
   void copy(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t row) {
     if (to_pitch == from_pitch) {
       gpu::copy_async(to, from, row, stream_);
@@ -101,7 +101,7 @@ class Process {
   void* other_;
 };
 
-// Forks a process that works and exits.
+// Forks a process that performs `work` and exits.
 template <class Work>
 pid_t start(const Work& work) {
   const pid_t process = ::fork();
@@ -147,7 +147,7 @@ std::vector<Exchange> measure_exchanges(const std::vector<std::size_t>& sizes, i
   const pid_t second = start([&] { work(1); });
   const pid_t first = start([&] { work(0); });
   const bool well = ended_well(first);
-  // The second process would wait for the first one forever.
+  // The second process would wait for the first forever.
   if (!well && second > 0) ::kill(second, SIGKILL);
   const bool both = ended_well(second) && well;
   ::close(results[1]);

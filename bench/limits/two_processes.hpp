@@ -1,9 +1,9 @@
 // A message between two processes with a GPU each (or sharing one) without MPI: one process copies it from or to the
-// other's memory, or both copy it through pinned memory that they share; a process polls until its copy has ended, and
-// sets a flag in shared memory. This is the least time of a message between processes, which is longer than that of a
-// copy within one.
+// other's memory, or both copy it through pinned memory that they share; a process polls until its copy has completed,
+// and sets a flag in shared memory. This is the minimum time for a message between processes, which is longer than that
+// of a copy within one process.
 //
-// Forks the processes, so it must be called before this one uses CUDA. Waits for them.
+// Forks the processes, so it must be called before this process uses CUDA. Waits for them.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ struct Exchange {
   Statistics times;  // us, one way
 };
 
-// Returns half the time of a ping-pong for each size. Empty if the two processes cannot reach each other's memory;
+// Returns half the ping-pong time for each size. Empty if the two processes cannot reach each other's memory;
 // *why: the reason.
 std::vector<Exchange> measure_exchanges(const std::vector<std::size_t>& sizes, int laps, std::string* why);
 

@@ -8,7 +8,7 @@
 namespace bench {
 namespace {
 
-// Values of NCCL's enumerations; they are part of its ABI since version 2.0.
+// Values of NCCL's enumerations, part of its ABI since version 2.0.
 constexpr int kFloat = 7;  // ncclFloat32
 constexpr int kSum = 0;    // ncclSum
 
@@ -54,7 +54,7 @@ Nccl::~Nccl() {
 }
 
 bool Nccl::open(const std::string& path, std::string& why) {
-  // NVLink multicast stays off: some machines cannot be trusted with it. NCCL reads the variable at its first call.
+  // NVLink multicast stays off, as it is unreliable on some machines. NCCL reads the variable at its first call.
   ::setenv("NCCL_NVLS_ENABLE", "0", 1);
   void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);  // stays open for the lifetime of the process
   if (library == nullptr) {

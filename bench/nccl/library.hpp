@@ -20,9 +20,9 @@ class Nccl {
   Nccl(const Nccl&) = delete;
   Nccl& operator=(const Nccl&) = delete;
 
-  // Opens the library at `path`; the loader searches for a bare name. False, with the reason, if that fails.
+  // Opens the library at `path`; the loader searches for a bare name. Returns false, with the reason, if that fails.
   [[nodiscard]] bool open(const std::string& path, std::string& why);
-  // Makes the communicator for the current device. Collective; the library must be open.
+  // Creates the communicator for the current device. Collective; the library must be open.
   void join(const World& world);
   bool joined() const { return comm_ != nullptr; }
   // Returns a text such as "2.28.9".
@@ -34,7 +34,7 @@ class Nccl {
   void reduce(const float* from, float* to, std::size_t count, int root, gpu::Stream stream) const;
   void allgather(const float* from, float* to, std::size_t count, gpu::Stream stream) const;
   void reduce_scatter(const float* from, float* to, std::size_t count, gpu::Stream stream) const;
-  // True if the library has the next three functions, which exist from version 2.28 on.
+  // True if the library has the next three functions, which exist since version 2.28.
   bool has_new_functions() const;
   void alltoall(const float* from, float* to, std::size_t count, gpu::Stream stream) const;
   void gather(const float* from, float* to, std::size_t count, int root, gpu::Stream stream) const;

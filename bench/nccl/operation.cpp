@@ -13,7 +13,7 @@ std::vector<Transfer> from_each_to_each(int ranks) {
   return all;
 }
 
-// Returns one of the two directions of each pair, so that each rank sends to about as many others as it receives from.
+// Returns one of the two directions of each pair, chosen so that each rank has about as many destinations as sources.
 std::vector<Transfer> one_way(int ranks) {
   std::vector<Transfer> some;
   for (const Transfer& each : from_each_to_each(ranks)) {
@@ -29,7 +29,7 @@ std::vector<Transfer> both_ways(int ranks) {
   return others;
 }
 
-// Pairs rank r of the lower half with r + ranks / 2, as the programs of pairs do.
+// Pairs rank r of the lower half with r + ranks / 2, as the pairwise benchmarks do.
 std::vector<Transfer> halves(int ranks, bool both) {
   std::vector<Transfer> some;
   for (int lower = 0; lower < ranks / 2; ++lower) {

@@ -1,4 +1,4 @@
-// The operations that are compared, as data: the same exchange by MPI, by NCCL and, for messages, by bare copies.
+// The compared operations, as data: the same exchange with MPI, with NCCL and, for messages, with bare copies.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace bench {
 
-// A message: one block of a rank's send buffer, received as a block of another's receive buffer.
+// A message: one block of a rank's send buffer, received into a block of another rank's receive buffer.
 struct Transfer {
   int from, to;
   int from_block, to_block;
@@ -31,7 +31,7 @@ struct Compared {
   const Operation* collective;  // null: messages of `transfers`
   int blocks;                   // number of blocks of the larger buffer
   std::vector<Transfer>
-      transfers;  // transfers of all ranks; for a collective, those that replace a function that NCCL lacks
+      transfers;  // transfers of all ranks; for a collective, the transfers that replace a function that NCCL lacks
   void (*nccl)(const Exchange&);  // null: a group of ncclSend and ncclRecv
 };
 
@@ -40,7 +40,7 @@ std::vector<Compared> compared(int ranks);
 
 // Enqueues the operation in the stream.
 void by_nccl(const Compared& operation, const Exchange& exchange);
-// Carries out the messages; a rank with one to send and one to receive uses MPI_Sendrecv.
+// Exchanges the messages; a rank with one to send and one to receive uses MPI_Sendrecv.
 void by_messages(const Compared& operation, const Exchange& exchange);
 
 }  // namespace bench

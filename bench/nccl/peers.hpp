@@ -1,7 +1,7 @@
 // Bare copies between the buffers of all ranks of this host, without MPI or NCCL: the limit of messages.
 //
-// Maps every rank's two buffers into this process. Owner: main; the buffers must outlive it. One thread. All calls but
-// ready() need ready().
+// Maps every rank's two buffers into this process. Owner: main; the buffers must outlive it. One thread. All calls
+// except ready() require that ready() is true.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@ namespace bench {
 
 class Peers {
  public:
-  // Collective. `send` and `receive`: this rank's whole allocations.
+  // Collective. `send` and `receive`: this rank's entire allocations.
   Peers(const World& world, float* send, float* receive);
   ~Peers();
   Peers(const Peers&) = delete;
@@ -21,8 +21,8 @@ class Peers {
   // True if each rank can reach the memory of all others; the same on all ranks.
   bool ready() const { return ready_; }
 
-  // Copies the blocks that this rank sends into the receivers' buffers (`push`), or those that it receives out of the
-  // senders', those of each peer in a separate stream, and waits for all.
+  // Copies the blocks that this rank sends into the receivers' buffers (`push`), or the blocks that it receives from
+  // the senders' buffers, with a separate stream for each peer, and waits for all.
   void copy(const Compared& operation, const Exchange& exchange, bool push);
 
  private:

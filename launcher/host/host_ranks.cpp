@@ -83,8 +83,8 @@ HostRanks::~HostRanks() {
   }
 }
 
-// Sends without waiting. A rank sends one request at a time and reads the answer, so there is room unless the rank has
-// ended.
+// Sends without waiting. A rank sends one request at a time and reads the answer, so there is space unless the rank
+// has ended.
 void HostRanks::send_line(int number, std::string_view line) {
   const std::string text = std::string(line) + "\n";
   const Rank* rank = find(number);
@@ -186,7 +186,7 @@ void HostRanks::signal_outside(int signal) {
   });
 }
 
-// Shows only the first stack, which explains the failure; those of other ranks that crash for the same reason would
+// Shows only the first stack, which explains the failure; stacks of other ranks that crash for the same reason would
 // hide it. These ranks wait until the first one's death ends the job.
 void HostRanks::on_crash(Rank& rank, int signal) {
   rank.crash = signal;
@@ -251,7 +251,7 @@ std::string HostRanks::judge_late(int number, pid_t pid) {
   if (rank == nullptr || rank->pid <= 0 || rank->ended) return "rc=-1 msg=there_is_no_such_rank_any_more";
   const int client = pmi_->client(number);
   if (!pmi_->initialised(number)) return "rc=0";
-  // A program that an MPI program of the job has started runs as a job of one process, as it would anywhere.
+  // A program started by an MPI program of the job runs as a job of one process, as it would anywhere.
   if (client > 0 && descends_from(pid, client)) return "rc=-1 alone=1";
   return pmi_->finalized(number) ? "rc=0" : "rc=-1 busy=" + std::to_string(client);
 }
@@ -277,7 +277,7 @@ void HostRanks::return_to_inherited(Rank& rank) {
                  std::to_string(pmi_->client(rank.number)) + ") ended without calling MPI_Finalize");
 }
 
-// Reports that ranks wait in a barrier that another one, which has left, will never enter.
+// Reports that ranks wait in a barrier that another rank, which has left, will never enter.
 void HostRanks::check_stuck() {
   if (!someone_left_ || stuck_told_ || !pmi_->anyone_waits()) return;
   stuck_told_ = true;
@@ -367,7 +367,8 @@ void HostRanks::give_up_background() {
   }
 }
 
-// Handles the end of a rank that is not a child of this process, which is detected only when it closes its socket.
+// Handles the end of a rank that is not a child of this process, which is detected only when the rank closes its
+// socket.
 void HostRanks::end_adopted(Rank& rank) {
   if (std::exchange(rank.ended, true)) return;
   const int flags = Message::kInitialised | (pmi_->finalized(rank.number) ? Message::kFinalized : 0);

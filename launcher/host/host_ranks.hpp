@@ -1,4 +1,4 @@
-// HostRanks: the ranks of one host, from their start to the end of the last one; in mpiexec for its own host, in an
+// HostRanks: the ranks on one host, from their start to the end of the last one; in mpiexec for its own host, in an
 // agent for the agent's.
 //
 // It starts them, forwards their output, serves PMI-1, reaps them, forwards signals, and has the stack of a crash
@@ -37,7 +37,7 @@ class HostRanks {
     std::function<void(const Message&)> post;
     // Returns the destination of each stream (0 standard output, 1 standard error) of a rank; it outlives the ranks.
     std::function<OutputTarget&(int rank, int stream)> target;
-    // Returns the children of this process that are not among these ranks, and must not be affected.
+    // Returns the children of this process that are not among these ranks and must not be affected.
     std::function<std::set<pid_t>()> others;
     // True if this process has other jobs' ranks, whose orphans cannot be distinguished from these ranks'.
     std::function<bool()> has_other_jobs;
@@ -49,15 +49,15 @@ class HostRanks {
   HostRanks(EventLoop& loop, const JobPlan& plan, int host, Callbacks callbacks);
   ~HostRanks();
 
-  // Returns true if the ranks can be started here; else posts kProblem.
+  // True if the ranks can be started here; else posts kProblem.
   bool prepare();
   // Starts them; posts kProblem if one cannot be started.
   void start();
   void handle(const Message& message);
   void reap();
-  // Forwards what the ranks have printed so far, as long as there is room.
+  // Forwards the output of the ranks so far, as long as there is space.
   void catch_up();
-  // Ends everything that still runs here, forwards its last output, and removes its remains.
+  // Ends everything that is still running here, forwards its last output, and removes its remains.
   void finish();
 
   // Returns the pids of ranks that were started and not reaped.
@@ -116,7 +116,7 @@ class HostRanks {
   std::vector<topo::CpuSet> cpus_;  // CPUs of each of ranks_
   std::string spare_cpus_;          // empty: none
   std::vector<Prepared> prepared_;  // one entry per program
-  std::vector<Rank> ranks_;         // ranks in ascending order; complete from the beginning
+  std::vector<Rank> ranks_;         // ranks in ascending order; complete from the start
   std::unique_ptr<PmiServer> pmi_;
   LateClients late_;
   std::list<boot::FailureBoard> boards_;  // one board per shm directory, if the job continues after failures

@@ -1,4 +1,4 @@
-// Starts the ranks of one host: finds the programs, places the ranks, and starts them.
+// Starts the ranks on one host: finds the programs, places the ranks, and starts them.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/epoll.h>
@@ -44,7 +44,7 @@ bool make_socket_pair(Descriptor* ours, Descriptor* theirs) {
   return true;
 }
 
-// Returns 0, or the errno that keeps programs from starting in the directory.
+// Returns 0, or the errno that prevents programs from starting in the directory.
 int check_directory(const std::string& directory) {
   struct stat state{};
   if (::stat(directory.c_str(), &state) != 0) return errno;
@@ -101,14 +101,14 @@ bool HostRanks::place_ranks() {
   return false;
 }
 
-// Finds the CPUs that ranks may move to if other programs keep theirs busy: all of this host, if mpiexec has chosen the
-// binding and there are more cores than ranks.
+// Finds the CPUs to which ranks may move if other programs keep theirs busy: all of this host, if mpiexec has chosen
+// the binding and there are more cores than ranks.
 void HostRanks::find_spare_cpus() {
   const bool chosen = plan_.mapping.policy == topo::Mapping::Policy::kShare && plan_.mapping.bound;
   if (chosen && machine_.parts(topo::Level::kCore).size() > ranks_.size()) spare_cpus_ = as_ranges(machine_.allowed);
 }
 
-// Prints a line for each rank, and a picture of them all.
+// Prints a line per rank, and a picture of all ranks.
 void HostRanks::report_bindings() {
   const std::vector<topo::Nearest> nearest = topo::nearest_devices(machine_, cpus_);
   std::vector<int> numbers;
@@ -130,7 +130,7 @@ bool HostRanks::make_boards() {
   return true;
 }
 
-// Takes over a rank that runs already, of which this process has only the socket.
+// Takes over a rank that is already running, of which this process has only the socket.
 bool HostRanks::adopt(Rank& rank) {
   rank.pmi = Descriptor(plan_.adopted);
   loop_.watch(rank.pmi.get(), EPOLLIN, [this, &rank] { receive_pmi(rank); });

@@ -11,11 +11,11 @@ namespace {
 
 constexpr std::size_t kLongestAnswer = std::size_t{64} << 10;
 constexpr int kMostNumbered = 1024;
-constexpr std::size_t kMostPut = std::size_t{16} << 20;  // limit for the values that one rank puts
+constexpr std::size_t kMostPut = std::size_t{16} << 20;  // maximum total size of the values that one rank puts
 constexpr std::string_view kMappingKey = "PMI_process_mapping";
-constexpr char kEndOfRun = '|';  // ends the number in front of keys of a rank's second and later programs
+constexpr char kEndOfRun = '|';  // ends the number that precedes keys of a rank's second and later programs
 
-// Returns the prefix of a key that names its program's number; empty: none.
+// Returns the prefix of a key that contains its program's number; empty if there is none.
 std::string_view run_of(std::string_view key) {
   const auto end = key.find(kEndOfRun);
   return key.substr(0, end == std::string_view::npos ? 0 : end + 1);
@@ -34,8 +34,8 @@ PmiServer::PmiServer(std::string space, std::vector<int> appnums, const RankMap&
       callbacks_(std::move(callbacks)),
       left_(ranks.size()) {
   for (const int rank : ranks) ranks_[rank] = {};
-  // A line that a socket does not accept at once cannot be sent; without the mapping, the ranks determine their hosts
-  // themselves.
+  // A line that a socket does not accept immediately cannot be sent; without the mapping, the ranks determine their
+  // hosts themselves.
   if (std::string mapping = map.mapping(); mapping.size() <= kLongestAnswer) {
     values_[std::string(kMappingKey)] = {std::move(mapping), -1};
   }
@@ -92,9 +92,9 @@ void PmiServer::handle_line(int rank, std::string_view line) {
     own.initialised = true;
     own.client = message.number("pid", 0);
     const bool spoken = message.number("pmi_version", 0) == 1;
-    // The last fields are Headrace's own (boot/pmi1.cpp). They state that files can be kept here; how many ranks share
-    // the cores, if the mapping does not show it, or else that views are compared here; and whether everything is on
-    // one host.
+    // Headrace's own fields follow (boot/pmi1.cpp). keeps_files: keep_file() is supported. machine_ranks: number of
+    // ranks that share the cores, if the mapping does not show it; otherwise views: the launcher compares host views.
+    // one_host: all ranks are on one host. failure_board, first_space: see boot.hpp.
     callbacks_.send(rank, std::string("cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=") +
                               (spoken ? "0" : "-1") + " keeps_files=1" +
                               (machine_ranks_ != 0 ? " machine_ranks=" + std::to_string(machine_ranks_) : " views=1") +
@@ -136,9 +136,8 @@ void PmiServer::handle_line(int rank, std::string_view line) {
   }
 }
 
-// Begins the next program of a rank. Programs that follow one another (a shell's script) are separate jobs: none sees
-// the values of an earlier one. All ranks of a run have left the exchanges of the previous one, so barriers need no run
-// number.
+// Begins the next program of a rank. Successive programs (in a shell script) are separate jobs: none sees the values of
+// an earlier one. All ranks of a run have left the exchanges of the previous one, so barriers need no run number.
 void PmiServer::begin_next_run(RankState& state) {
   const int run = state.run + 1;
   const bool failed = state.failed;
@@ -173,7 +172,7 @@ void PmiServer::put(int rank, std::string_view key, std::string_view value) {
   callbacks_.answer(put_with(key));
 }
 
-// Adds a value; false: there is one.
+// Adds a value; false if the key has one.
 bool PmiServer::add(std::string_view key, Value value) {
   last_numbered_.clear();
   return values_.emplace(key, std::move(value)).second;
@@ -191,7 +190,7 @@ std::vector<KeyValue> PmiServer::put_with(std::string_view key) const {
   const auto found = values_.find(key);
   if (found == values_.end()) return {};
   std::vector<KeyValue> pairs;
-  // The key is last, as a rank that waits for it may request the others as soon as it has it.
+  // The key comes last, as a rank that waits for it may request the others as soon as it has it.
   for (const auto& [other, value] : values_) {
     const bool belongs = value.rank == found->second.rank && run_of(other) == run_of(key);
     if (found->second.rank >= 0 && belongs && other != key) pairs.emplace_back(other, value.text);
@@ -225,8 +224,8 @@ void PmiServer::get(int rank, std::string_view key, bool wait) {
                                                : "cmd=get_result rc=0 msg=success value=" + found->second.text);
 }
 
-// Handles Headrace's own request (boot/pmi1.cpp) for the values of keys that differ in a number. All ranks of a host
-// request the same ones, so the last answer is kept.
+// Handles Headrace's own request (boot/pmi1.cpp) for the values of keys that differ only in a number. All ranks on a
+// host request the same values, so the last answer is kept.
 void PmiServer::get_numbered(int rank, std::string_view key, int first, int count) {
   const auto star = key.find('*');
   if (star == std::string_view::npos || first < 0 || count < 1 || count > kMostNumbered) {
@@ -248,7 +247,7 @@ void PmiServer::get_numbered(int rank, std::string_view key, int first, int coun
   callbacks_.send(rank, last_answer_);
 }
 
-// Handles Headrace's own request for the hosts (boot/pmi1.cpp): all ranks are answered when all of the job have
+// Handles Headrace's own request for the hosts (boot/pmi1.cpp): all ranks are answered when all ranks of the job have
 // reported.
 void PmiServer::look(int rank, std::string_view view) {
   views_[rank] = view;
@@ -277,7 +276,7 @@ void PmiServer::enter_barrier(int rank) {
   check_barrier();
 }
 
-// Reports the barrier once all remaining ranks are in it, which is always true if no ranks remain.
+// Reports the barrier once all remaining ranks have entered it, which is always true if no ranks remain.
 void PmiServer::check_barrier() {
   if (waiting_ != left_ || std::exchange(fencing_, true)) return;
   callbacks_.fence(std::exchange(unfenced_, {}));
@@ -293,7 +292,7 @@ void PmiServer::leave_fence() {
 }
 
 void PmiServer::mark_failed(int rank) {
-  // Requested keys that the rank was to put will not be put any more.
+  // Requested keys that this rank should have put will never be put.
   for (const auto& [key, waiting] : std::exchange(asked_for_, {})) {
     for (const int each : waiting) get(each, key, false);
   }

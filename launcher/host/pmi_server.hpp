@@ -1,8 +1,8 @@
-// PmiServer: the launcher's side of PMI-1 for the ranks of one host.
+// PmiServer: the launcher's side of PMI-1 for the ranks on one host.
 //
-// It keeps this host's copy of the key-value space, the barrier of these ranks, and the state of each. It does no input
-// or output: lines go in through handle_line(), answers and messages to other hosts go out through the callbacks.
-// Owner: HostRanks. One thread.
+// It keeps this host's copy of the key-value space, the barrier of these ranks, and the state of each. It does no I/O
+// itself: lines come in through handle_line(), answers and messages to other hosts go out through the callbacks. Owner:
+// HostRanks. One thread.
 #pragma once
 
 #include <functional>
@@ -27,47 +27,47 @@ class PmiServer {
     // Called to keep a file that the process has open until the job ends.
     std::function<void(int rank, int pid, int file)> keep_file;
     std::function<void(int rank, int signal)> crashed;  // the rank waits for answer_crash()
-    // Called when all ranks here are in the barrier; leave_fence() releases them. values: those put since the last
-    // barrier.
+    // Called when all ranks here have entered the barrier; leave_fence() releases them. `values`: those put since the
+    // last barrier.
     std::function<void(std::vector<KeyValue> values)> fence;
-    // Called when all ranks here have reported their views of their host (boot/host_view.hpp). views: pairs of a view
+    // Called when all ranks here have reported their views of their host (boot/host_view.hpp). `views`: pairs of a view
     // and the ranks that have it. tell_hosts() releases the ranks.
     std::function<void(std::vector<KeyValue> views)> views;
     std::function<void(const std::string& key)> ask;  // a rank waits for a key that is not here; called once per key
     std::function<void(int rank, const SpawnRequest& request)> spawn;  // answered by Job, which starts it
     // Called for a request about a service (Message::kPublish and the like), which is answered with a line.
     std::function<void(int rank, int what, std::string_view service, std::string_view port)> name;
-    std::function<void(std::vector<KeyValue> values)> answer;  // a value that another host waits for: see want()
+    std::function<void(std::vector<KeyValue> values)> answer;  // values for which another host waits: see want()
   };
 
-  // appnums: program of each rank of the job. ranks: those of this host, as in `map`. machine_ranks: the number of
-  // ranks that share the cores, if the map does not show it; else 0. failure_board: number of the board that lists
-  // failed ranks (boot/failure_board.hpp); -1: none. one_host: spawned processes run on this host, too.
+  // `appnums`: program of each rank of the job. `ranks`: those on this host, as in `map`. `machine_ranks`: number of
+  // ranks that share the cores, if the map does not show it; else 0. `failure_board`: number of the board that lists
+  // failed ranks (boot/failure_board.hpp); -1: none. `one_host`: spawned processes also run on this host.
   PmiServer(std::string space, std::vector<int> appnums, const RankMap& map, const std::vector<int>& ranks,
             int machine_ranks, int failure_board, bool one_host, Callbacks callbacks);
 
-  // Adds pairs to the key-value space at the beginning.
+  // Adds the initial pairs of the key-value space.
   void give(const std::vector<KeyValue>& pairs);
 
   // Sets MPI_UNIVERSE_SIZE; the default is the number of ranks.
   void set_universe(int size) { universe_ = size; }
 
-  // Handles one line without its newline, of a rank of this host. An unknown line is answered with an error.
+  // Handles one line, without its newline, from a rank on this host. An unknown line is answered with an error.
   void handle_line(int rank, std::string_view line);
 
-  // Notes that a rank of the job has died, so that no rank waits for it any more. A rank of another host is counted on
-  // that host.
+  // Records that a rank of the job has died, so that no rank waits for it. A rank on another host is counted on that
+  // host.
   void mark_failed(int rank);
 
-  // Lets a rank that has reported a crash continue. shown: its stack is already shown, so the rank need not do so
+  // Lets a rank that has reported a crash continue. `shown`: its stack has been shown, so the rank need not show it
   // itself.
   void answer_crash(int rank, bool shown);
 
-  // Adds values that ranks of other hosts have put; ranks here that waited for one continue.
+  // Adds values that ranks on other hosts have put; ranks here that waited for one of them continue.
   void publish(const std::vector<KeyValue>& values);
   void leave_fence();
   void tell_hosts(std::string_view hosts);
-  // Notes that another host waits for a key: calls callbacks.answer as soon as a rank here has put it, with all other
+  // Records that another host waits for a key: calls callbacks.answer as soon as a rank here has put it, with all other
   // pairs that this rank has put.
   void want(const std::string& key);
   [[nodiscard]] bool knows(std::string_view key) const { return values_.find(key) != values_.end(); }
@@ -78,7 +78,7 @@ class PmiServer {
   [[nodiscard]] bool finalized(int rank) const noexcept { return state(rank).finalized; }
   // Returns the id of the process that called MPI_Init last; 0: not known.
   [[nodiscard]] int client(int rank) const noexcept { return state(rank).client; }
-  // True if some rank waits for others, in a barrier or for a value.
+  // True if any rank waits for others, in a barrier or for a value.
   [[nodiscard]] bool anyone_waits() const noexcept { return waiting_ != 0 || !views_.empty() || !asked_for_.empty(); }
 
  private:
@@ -87,14 +87,14 @@ class PmiServer {
     bool finalized = false;
     bool in_barrier = false;
     bool failed = false;
-    std::size_t put = 0;  // bytes that it has put, at most kMostPut
+    std::size_t put = 0;  // number of bytes that it has put, at most kMostPut
     int run = 0;          // number of programs of this rank that have ended
     int client = 0;       // id of the process that has called MPI_Init, if it was sent
     SpawnLines spawn;
   };
   struct Value {
     std::string text;
-    int rank;  // rank of this host that put it; -1 if it is from another host
+    int rank;  // rank on this host that put it; -1 if it is from another host
   };
 
   const RankState& state(int rank) const noexcept { return ranks_.at(rank); }
@@ -126,10 +126,10 @@ class PmiServer {
   std::string last_answer_;
   std::vector<KeyValue> unfenced_;                                  // put here since the last fence
   std::map<std::string, std::vector<int>, std::less<>> asked_for_;  // the ranks that wait for each key
-  std::set<std::string, std::less<>> wanted_;                       // keys that other hosts wait for
+  std::set<std::string, std::less<>> wanted_;                       // keys for which other hosts wait
   std::size_t waiting_ = 0;                                         // ranks in the barrier
-  bool fencing_ = false;              // true if all remaining ranks are in it, and that has been reported
-  std::map<int, std::string> views_;  // views of ranks that wait for the placement of all
+  bool fencing_ = false;              // true if all remaining ranks have entered it, and that has been reported
+  std::map<int, std::string> views_;  // views of ranks that wait for the placement of all ranks
   bool views_told_ = false;
 };
 

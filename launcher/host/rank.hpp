@@ -1,4 +1,4 @@
-// One rank of this host. Plain state, owned by HostRanks.
+// One rank on this host. Plain state, owned by HostRanks.
 #pragma once
 
 #include <sys/types.h>
@@ -18,7 +18,7 @@ class Forwarder;
 
 struct Rank {
   int number = 0;
-  pid_t pid = -1;  // also its process group; stays reserved until the job ends, as the zombie is kept
+  pid_t pid = -1;  // also its process group; reserved until the job ends, as the zombie is kept
   bool ended = false;
   bool in_background = false;             // its process has ended, but not what holds the other end of its PMI socket
   EventLoop::TimerId background_limit{};  // set if in_background

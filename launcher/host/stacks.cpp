@@ -37,7 +37,7 @@ std::string read_all(int descriptor, Clock::time_point deadline) {
   }
 }
 
-// Returns what a program prints on its standard output. Kills it at the deadline.
+// Returns a program's standard output. Kills it at the deadline.
 std::string output_of(const std::vector<std::string>& command, Clock::time_point deadline) {
   std::string path;
   int ends[2];
@@ -65,9 +65,9 @@ std::string output_of(const std::vector<std::string>& command, Clock::time_point
   return text;
 }
 
-constexpr std::size_t kSecretDigits = 20;  // least length of a secret; addresses have up to 16 digits
+constexpr std::size_t kSecretDigits = 20;  // minimum length of a secret; addresses have up to 16 digits
 
-// Keeps gdb's lines about frames and threads. Secrets are removed: arguments may be names of ports.
+// Keeps gdb's lines about frames and threads. Secrets are removed, as arguments may be port names.
 std::string stacks_by_gdb(pid_t pid, Clock::time_point deadline) {
   const std::string text = output_of(
       {"gdb", "-nx", "-batch", "-p", std::to_string(pid), "-ex", "set width 200", "-ex", "thread apply all bt 30"},
@@ -81,7 +81,7 @@ std::string stacks_by_gdb(pid_t pid, Clock::time_point deadline) {
   return kept.find("  #") == std::string::npos ? std::string() : kept;
 }
 
-// Returns leader and members of a rank's process group: a shell may have started the program, for example.
+// Returns the leader and the members of a rank's process group: a shell may have started the program, for example.
 std::vector<pid_t> members_of(pid_t group) {
   std::vector<pid_t> members{group};
   std::error_code gone;
@@ -94,7 +94,7 @@ std::vector<pid_t> members_of(pid_t group) {
 
 std::string stack_of_one(pid_t pid, Clock::time_point deadline) {
   const std::string folder = "/proc/" + std::to_string(pid) + "/";
-  // Queries the process itself first, as a debugger stops it and may take too long.
+  // Queries the process itself first, because a debugger stops it and may take too long.
   std::string told = "  program " + state_by_proc(folder) + "\n" + own_stacks(pid, deadline);
   std::string stacks = stacks_by_gdb(pid, deadline);
   if (stacks.empty()) ::kill(pid, SIGCONT);  // a killed debugger leaves the process stopped

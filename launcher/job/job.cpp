@@ -26,7 +26,7 @@ constexpr milliseconds kStackLimit{10000};
 constexpr milliseconds kStackGrace{2000};  // time for the transfer of the answers
 constexpr milliseconds kStopLimit{500};  // time for the message to other hosts that this process is about to be stopped
 constexpr std::size_t kMostStacks = 8;
-constexpr int kMostNames = 8;  // limit of the hosts named in a message
+constexpr int kMostNames = 8;  // maximum number of hosts named in a message
 constexpr int kTimeoutExit = 124;
 constexpr int kCreditStep = 64 << 10;
 
@@ -227,7 +227,7 @@ void Job::go_on(int exit_code, const std::string& text) {
   if (exit_code_ == 0) exit_code_ = exit_code;
 }
 
-// Reports the death of a rank to the processes that wait for it, so that they stop waiting.
+// Reports the death of a rank to the processes that wait for it, which then stop waiting.
 void Job::tell_failed(World& world, int rank, const std::string& text) {
   if (world.running != 0) world.tree->down({.kind = Kind::kLeft, .rank = rank, .text = text});
 }
@@ -374,7 +374,7 @@ void Job::on_output(World& world, const Message& message) {
   give_credit(world, host, stream);
 }
 
-// Reports lost output, so that readers do not mistake the rest for all of it.
+// Reports lost output, so that readers do not mistake the rest for the whole.
 void Job::tell_lost_output() {
   if (output_.lost() == 0 || std::exchange(lost_told_, true)) return;
   say("cannot write standard output: " + reason_of_write(output_.lost()) + "; what ranks print there is lost");
@@ -469,7 +469,7 @@ void Job::on_ended(World& world, const Message& message) {
     judge_death(world, message, status, code == CLD_DUMPED);
     if (!ending_ && (finalized || !initialised)) tell_left(world, rank, finalized);
   } else if (status != 0 && finalized) {
-    // The others have finalized too, or are about to, and end on their own.
+    // The other ranks have also finalized, or are about to, and end on their own.
     if (exit_code_ == 0) exit_code_ = status;
     tell_left(world, rank, finalized);
   } else if (status != 0) {
@@ -503,7 +503,7 @@ void Job::tell_left(World& world, int rank, bool finalized) {
   world.tree->down({.kind = Kind::kLeft, .rank = rank});
 }
 
-// Lets the hosts clean up when no rank runs any more, or the job ends before any was started.
+// Lets the hosts clean up when no rank is running, or when the job ends before any was started.
 void Job::check_end(World& world) {
   if (world.running > 0 || (!world.started && !ending_) || std::exchange(world.finishing, true)) return;
   if (world.spawner && world.answered) tell_spawned_ended(world);

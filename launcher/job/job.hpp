@@ -4,7 +4,7 @@
 // with its own tree of hosts. The same rules apply to all of them, and all end when the job ends. A world that cannot
 // start is reported to its spawner only. Job also keeps the names that ranks publish.
 //
-// Rules. A rank fails when it dies by a signal, exits with a code that is not 0 before MPI_Finalize, exits with 0
+// Rules. A rank fails when it is killed by a signal, exits with a nonzero code before MPI_Finalize, exits with 0
 // between MPI_Init and MPI_Finalize, or calls MPI_Abort. The first failure is reported, decides the exit code, and ends
 // the job: SIGTERM to every rank's process group, SIGKILL a second later. With --enable-recovery only MPI_Abort ends
 // it, and the remaining ranks are notified of each death, including those that a host's failure causes. A host that
@@ -41,7 +41,7 @@ class Job {
   Job(const Options& options, JobPlan plan);
   ~Job();
 
-  // Runs to the end; returns mpiexec's exit code.
+  // Runs the job to its end; returns mpiexec's exit code.
   int run();
 
  private:
@@ -49,10 +49,10 @@ class Job {
     bool ended = false;
     pid_t pid = -1;  // process id, if it is known
   };
-  // Output of one stream of one host that was received, and for which the host has not been sent credit yet.
+  // Received output of one stream of one host for which the host has not been sent credit yet.
   struct Taken {
     int bytes = 0;
-    bool waits = false;  // true if the credit is held back until the sink has room
+    bool waits = false;  // true if the credit is held back until the sink has space
   };
   struct World;
   // Rank that has requested a world, and waits for the answer.
@@ -69,14 +69,14 @@ class Job {
     std::map<std::pair<int, int>, Taken> taken{};  // indexed by host and stream
     std::unique_ptr<Tree> tree{};
     int running = 0;
-    int left = -1;  // the first rank that ended normally while others ran
+    int left = -1;  // the first rank that ended normally while others were running
     bool left_finalized = false;
     bool started = false;
     bool finishing = false;
     bool over = false;
     bool any_finalized = false;
     std::optional<Spawner> spawner{};  // the spawner of a spawned world
-    bool answered = false;             // the spawner has been notified that it runs, or why it does not
+    bool answered = false;             // the spawner has been notified that the world is running, or why it is not
     std::vector<int> failed{};         // ranks of a spawned world that ended without MPI_Finalize
     std::string why_failed{};
   };

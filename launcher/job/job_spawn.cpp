@@ -1,4 +1,4 @@
-// Services of mpiexec for running ranks: it starts other processes, and keeps published names.
+// Services of mpiexec for running ranks: starts other processes, and stores published names.
 #include <signal.h>
 
 #include <utility>
@@ -72,7 +72,7 @@ bool Job::end_spawned_alone(World& world, int exit_code, const std::string& why)
   return true;
 }
 
-// Notifies the spawner, which may still wait for processes of the spawned world.
+// Notifies the spawner, which may still be waiting for processes of the spawned world.
 void Job::tell_spawned_ended(World& spawned) {
   if (spawned.any_finalized) return;
   reply(*spawned.spawner,

@@ -1,9 +1,9 @@
 // Standard input of rank 0.
 //
-// If rank 0 runs on mpiexec's host, it gets a file or pipe as it is, so that mpiexec consumes nothing that the program
-// does not read itself. A terminal is forwarded through a pipe: the ranks are in separate process groups, and only
-// mpiexec's group may read the terminal. On another host, standard input is always forwarded: InputSource reads it in
-// mpiexec, and InputPipe writes it there. One piece is in flight at a time. One thread.
+// If rank 0 runs on mpiexec's host, it inherits a file or pipe directly, so that mpiexec consumes nothing that the
+// program does not read itself. A terminal is forwarded through a pipe: the ranks are in separate process groups, and
+// only mpiexec's group may read the terminal. On another host, standard input is always forwarded: InputSource reads it
+// in mpiexec, and InputPipe writes it there. One piece is in flight at a time. One thread.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@
 
 namespace hr::launcher {
 
-// The standard input of mpiexec, read piece by piece.
+// The standard input of mpiexec, read one piece at a time.
 class InputSource {
  public:
   // Called with each piece, and with an empty one at the end.
@@ -26,7 +26,7 @@ class InputSource {
   InputSource(const InputSource&) = delete;
   InputSource& operator=(const InputSource&) = delete;
 
-  // Reads the next piece when there is one.
+  // Reads the next piece once there is one.
   void more();
   // Called after a stop (Ctrl-Z, fg), when this process may own the terminal again.
   void resume();

@@ -14,13 +14,13 @@ namespace {
 
 constexpr std::size_t kFullSink = std::size_t{1} << 20;
 // Lines are held back until they are complete. A line longer than kUsualLine uses memory that all forwarders share. If
-// none of that is left, it is written in pieces, between which others may print.
+// none is left, the line is written in pieces, between which others may print.
 constexpr std::size_t kUsualLine = std::size_t{1} << 20;
 constexpr std::size_t kHeldByAll = std::size_t{256} << 20;
 constexpr std::chrono::milliseconds kPromptDelay{100};
 constexpr std::size_t kChunk = std::size_t{16} << 10;  // size of a buffer on the stack, which may be small
 
-constexpr int kMostChunks = 8;  // read at once: a limit, but more than a pipe holds
+constexpr int kMostChunks = 8;  // read at a time: a limit, but more than a pipe holds
 
 std::size_t held_by_all = 0;
 
@@ -45,7 +45,7 @@ void Sink::write(const void* source, std::string_view text) {
 void Sink::drain() {
   while (!broken_ && written_ < queue_.size()) {
     // A descriptor that is shared with other processes must not be made non-blocking: poll first, and write no more
-    // than a pipe with room accepts at once.
+    // than a pipe with space accepts at once.
     pollfd state{descriptor_, POLLOUT, 0};
     if (!regular_ && ::poll(&state, 1, 0) == 0) return wait_for_room();
     const std::size_t left = queue_.size() - written_;
@@ -66,7 +66,7 @@ void Sink::drain() {
   wake();
 }
 
-// Drops the queue; there may be room again for later text.
+// Drops the queue; there may be space for later text.
 void Sink::lose(int error) {
   written_ = queue_.size();
   if (std::exchange(lost_, error) != 0 || tell_lost_ == nullptr) return;
@@ -189,7 +189,7 @@ void Forwarder::take(std::string_view text) {
   }
 }
 
-// Reserves memory that all forwarders share for the beginning of a long line.
+// Reserves memory that all forwarders share for the start of a long line.
 bool Forwarder::hold_rest() {
   const std::size_t needed = rest_.size() > kUsualLine ? rest_.size() : 0;
   if (held_by_all - held_ + needed > kHeldByAll) return false;

@@ -15,7 +15,7 @@
 
 namespace hr::launcher {
 
-// One of mpiexec's outputs. Never blocks the loop on a slow reader (a pager, a full pipe): text that does not fit is
+// One of mpiexec's outputs. Never blocks the loop on a slow reader (a pager, a full pipe): output that does not fit is
 // queued, and forwarders pause.
 class Sink {
  public:
@@ -26,21 +26,21 @@ class Sink {
   // Appends text of `source` (any address that identifies it). A line that another source left incomplete is ended
   // first.
   void write(const void* source, std::string_view text);
-  // True if the last text of this source did not end its line, and no other source has written since.
+  // True if the last text from this source did not end its line, and no other source has written since.
   [[nodiscard]] bool is_mid_line(const void* source) const noexcept { return open_line_of_ == source; }
   [[nodiscard]] bool full() const noexcept;
   // True if the reader has ended.
   [[nodiscard]] bool broken() const noexcept { return broken_; }
-  // Sets a function that is called once, from the loop, when text is lost although there is a reader (a full disk, a
+  // Sets a function that is called once, from the loop, when output is lost although there is a reader (a full disk, a
   // quota).
   void when_lost(std::function<void()> tell) { tell_lost_ = std::move(tell); }
-  // Returns errno of the first text that was lost; 0: none was.
+  // Returns errno for the first output that was lost; 0 if none was.
   [[nodiscard]] int lost() const noexcept { return lost_; }
   [[nodiscard]] bool is_terminal() const noexcept { return terminal_; }
-  // Calls `resume` once, when a full sink has room again or is broken.
+  // Calls `resume` once, when a full sink has space again or is broken.
   void when_room(std::function<void()> resume) { waiting_.push_back(std::move(resume)); }
-  // Blocks until everything is written or the reader has ended. Called at the end, when no forwarder waits for room any
-  // more.
+  // Blocks until everything is written or the reader has ended. Called at the end, when no forwarder is waiting for
+  // space.
   void flush();
 
  private:
@@ -70,11 +70,11 @@ class OutputTarget {
   // Takes whole lines, the beginning of a line that was not continued, or a piece of a line too long to be held.
   virtual void take(std::string_view text) = 0;
   [[nodiscard]] virtual bool full() const = 0;
-  // True if nobody reads the text any more.
+  // True if the text no longer has a reader.
   [[nodiscard]] virtual bool broken() const = 0;
-  // True if a person reads the text, who should see an unfinished line (a prompt) after a moment.
+  // True if a person is reading the text, who should see an unfinished line (a prompt) after a moment.
   [[nodiscard]] virtual bool wants_prompts() const = 0;
-  // Calls `resume` once, when a full target has room again or is broken.
+  // Calls `resume` once, when a full target has space again or is broken.
   virtual void when_room(std::function<void()> resume) = 0;
 };
 

@@ -19,7 +19,7 @@ int OutputFile::open(const std::string& directory, int rank, int digits, const c
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) return error.value();
-  // The directory may be writable for all users: a link made by others is not followed, and opening a FIFO does not
+  // The directory may be writable for all users: a link created by others is not followed, and opening a FIFO does not
   // wait for a reader.
   file_ = Descriptor(::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666));
   if (!file_.is_open()) return errno;

@@ -8,12 +8,12 @@
 
 namespace hr::launcher {
 
-// A file for one stream of one rank. A default one drops the text.
+// A file for one stream of one rank. A default-constructed one drops the text.
 class OutputFile {
  public:
   OutputFile() = default;
-  // Makes the folders and the file. Returns 0, or the errno of the failure. `digits`: the number of digits of the
-  // largest rank, so that the folders sort.
+  // Creates the directories and the file. Returns 0, or the errno of the failure. `digits`: number of digits of the
+  // largest rank, so that the directories sort.
   int open(const std::string& directory, int rank, int digits, const char* stream);
 
   // Writes the text; a failure is reported once, and the job continues.

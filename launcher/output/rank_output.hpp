@@ -13,16 +13,15 @@ namespace hr::launcher {
 
 class RankOutput final : public OutputTarget {
  public:
-  // label: put in front of each line; may be empty. The text is also written to the file, without labels, and to the
-  // sink if to_sink is set.
+  // `label`: put before each line; may be empty. The text is also written to the file, without labels, and to the sink
+  // if `to_sink` is set.
   RankOutput(Sink& sink, std::string label, OutputFile file, bool to_sink)
       : sink_(sink), label_(std::move(label)), file_(std::move(file)), to_sink_(to_sink) {}
 
   void take(std::string_view text) override;
   // Takes text that arrives in parts, and writes all of it with the last one.
   void take_part(std::string_view text, bool goes_on);
-  // Called at the end: writes parts that were not followed by a last one. Returns true if text was lost on its way to
-  // the file.
+  // Called at the end: writes parts that were not followed by a last one. True if text was lost on its way to the file.
   bool finish();
   [[nodiscard]] bool full() const override { return to_sink_ && sink_.full(); }
   [[nodiscard]] bool broken() const override { return to_sink_ && sink_.broken(); }

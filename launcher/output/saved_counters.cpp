@@ -17,7 +17,7 @@ namespace {
 
 // Limit of a page's size: far more than a page needs, and less than a frame.
 constexpr std::size_t kLargestPage = std::size_t{8} << 20;
-// Offset of the page's size in its head.
+// Offset of the page's size in its header.
 constexpr off_t kSizeAt = 16;
 
 }  // namespace
@@ -27,15 +27,14 @@ Descriptor open_page(int pid, int file) {
   char target[64] = {};
   const ssize_t length = ::readlink(path.c_str(), target, sizeof target - 1);
   const bool is_page = length > 0 && std::string_view(target).starts_with("/memfd:headrace.");
-  // The page is opened for writing, as by the process itself: processes that open it for reading only are recognised as
-  // readers.
+  // Opens the page for writing, as the process itself does: processes that open it only for reading count as readers.
   return Descriptor(is_page ? ::open(path.c_str(), O_RDWR | O_CLOEXEC) : -1);
 }
 
 std::string read_page(const Descriptor& page) {
   struct stat state{};
   if (!page.is_open() || ::fstat(page.get(), &state) != 0) return {};
-  // The file has room for parts that are not used; the head contains the end of the used ones (docs/counters.md).
+  // The file has space for parts that are not used; the header contains the end of the used ones (docs/counters.md).
   std::uint64_t used = 0;
   if (::pread(page.get(), &used, sizeof used, kSizeAt) != sizeof used || used == 0) used = kLargestPage;
   const std::size_t bytes =
@@ -55,7 +54,7 @@ std::string SavedCounters::problem() const {
 }
 
 std::string SavedCounters::begin() {
-  // The name is random, so no other user can have made a link of that name.
+  // The name is random, so no other user can have created a link with that name.
   const std::string name = path_ + "." + digits_of(make_nonce());
   errno = 0;
   file_.open(name, std::ios::binary | std::ios::trunc);

@@ -1,6 +1,6 @@
 // Saved counters: the pages of a job's ranks (docs/counters.md), kept in one file when the job is over (mpiexec
-// --save-counters). Each host sends those of its ranks when they have ended; python/headrace/counters/saved.py reads
-// the file.
+// --save-counters). Each host sends the pages of its ranks when they have ended; python/headrace/counters/saved.py
+// reads the file.
 #pragma once
 
 #include <fstream>
@@ -25,7 +25,7 @@ class SavedCounters {
   SavedCounters(const SavedCounters&) = delete;
   SavedCounters& operator=(const SavedCounters&) = delete;
 
-  // Called before the job starts. Returns the error, like end(); empty: none.
+  // Called before the job starts. Returns the error, like end(); empty if there is none.
   [[nodiscard]] std::string begin();
   void add(std::string_view page);
   [[nodiscard]] std::string end();
@@ -34,7 +34,7 @@ class SavedCounters {
   [[nodiscard]] std::string problem() const;
 
   std::string path_;
-  std::string unfinished_;  // the file's name until it is complete; empty: there is none
+  std::string unfinished_;  // name of the file until it is complete; empty if there is none
   std::ofstream file_;
 };
 

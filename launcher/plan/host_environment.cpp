@@ -20,7 +20,7 @@ constexpr std::string_view kOfHost[] = {
     "SLURM_LOCALID",   "SLURM_TASK_PID", "SLURM_GTIDS",
 };
 
-// Variables in which another launcher has passed this process its place in a job, which a program would mistake for its
+// Variables with which another launcher has told this process its place in a job; a program would mistake that for its
 // own place. Other variables of launchers, such as HYDRA_FULL_ERROR and PMIX_MCA_gds, are passed on to the program. A
 // word that ends with '_' stands for all names that begin with it.
 constexpr std::string_view kOfOuterLauncher[] = {

@@ -9,7 +9,7 @@
 namespace hr::launcher {
 namespace {
 
-// True if all numbers and names refer to existing entries.
+// True if all indices and names refer to existing entries.
 bool fits_together(const JobPlan& plan) {
   const int hosts = static_cast<int>(plan.hosts.size());
   int ranks = 0;

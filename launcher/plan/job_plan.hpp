@@ -1,4 +1,4 @@
-// JobPlan: all that a host must know to start its ranks of a job. mpiexec makes it and sends it to every agent. Plain
+// JobPlan: all that a host must know to start its ranks. mpiexec creates it and sends it to every agent. Plain
 // values.
 #pragma once
 
@@ -27,7 +27,7 @@ struct PlannedProgram {
   int ranks = 0;
   std::vector<std::string> arguments;
   std::vector<std::string> environment;  // NAME=VALUE
-  std::string directory;                 // empty: the directory where mpiexec was started
+  std::string directory;                 // empty: the directory in which mpiexec was started
 };
 
 struct JobPlan {
@@ -37,7 +37,7 @@ struct JobPlan {
   std::vector<std::string> hosts;  // hosts that have ranks
   int root_host = -1;              // index of mpiexec's own host; -1 if it has no ranks
   std::vector<int> host_of;        // index into hosts, for each rank
-  int declared_hosts = 1;          // number of hosts that programs see if all ranks are on one (--as-hosts)
+  int declared_hosts = 1;          // number of hosts that programs see if all ranks are on one host (--as-hosts)
 
   int universe = 1;  // MPI_UNIVERSE_SIZE
 
@@ -46,7 +46,7 @@ struct JobPlan {
   int creation_mask = 022;
   topo::Mapping mapping;
   bool report_bindings = false;
-  bool prompts = false;  // show the beginning of a line before it is complete
+  bool prompts = false;  // show the start of a line before it is complete
   bool keep_going = false;
   bool save_counters = false;
   bool one_host = false;                                   // everything that this mpiexec may start is on one host

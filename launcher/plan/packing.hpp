@@ -1,5 +1,5 @@
-// Numbers and texts as bytes, and back. Input is checked: Reader::ok() is true if everything was there and in range.
-// Plain values; a Reader borrows the bytes.
+// Numbers and strings as bytes, and back. Input is checked: Reader::ok() is true if everything was present and in
+// range. Plain values; a Reader borrows the bytes.
 #pragma once
 
 #include <cstdint>

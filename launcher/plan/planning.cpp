@@ -30,7 +30,7 @@
 namespace hr::launcher {
 namespace {
 
-// Makes an id that is unique among running jobs; "headrace_" shows the library that it is.
+// Creates an id that is unique among running jobs; "headrace_" identifies the library.
 std::string make_id() {
   unsigned long long random = 0;
   [[maybe_unused]] const ssize_t filled = ::getrandom(&random, sizeof random, 0);
@@ -39,7 +39,7 @@ std::string make_id() {
   return text;
 }
 
-// Returns the user's name for the directory (PWD) if that leads there, as it is more likely to exist on other hosts.
+// Returns the user's name for the directory (PWD) if it is valid, as it is more likely to exist on other hosts.
 std::string working_directory() {
   std::error_code error;
   const std::string physical = std::filesystem::current_path(error);
@@ -74,7 +74,7 @@ Status restrict_hosts(const Options& options, std::vector<HostSlots>* hosts) {
 
 // Finds the hosts of programs that name none.
 Status find_hosts(Options* options, Allocation* allocation) {
-  // If a job names its hosts, a resource manager's list only shows how to reach them.
+  // If a job names its hosts, a resource manager's list is used only to reach them.
   const bool named = !options->hosts.empty();
   if (const Status read = read_allocation(allocation); !read.ok()) {
     if (!named) return read;
@@ -82,7 +82,7 @@ Status find_hosts(Options* options, Allocation* allocation) {
     *allocation = {};
   }
   if (!named && options->machines.empty()) options->hosts = allocation->hosts;
-  // If no hosts are named, each described machine is one.
+  // If no hosts are named, each described machine is a host.
   for (std::size_t at = 0; !named && at < options->machines.size(); ++at) {
     options->hosts.push_back({"host" + std::to_string(at), 1, false});
   }
@@ -115,7 +115,7 @@ int number_of(const std::string& name, JobPlan* plan) {
   return static_cast<int>(plan->hosts.size()) - 1;
 }
 
-// Returns a note for messages about room for ranks, if this process may use only a part of the machine.
+// Returns a note for messages about space for ranks, if this process may use only part of the machine.
 std::string own_binding() {
   const topo::CpuSet cpus = topo::allowed_cpus();
   const long all = ::sysconf(_SC_NPROCESSORS_ONLN);
@@ -184,8 +184,8 @@ bool is_all_of(const JobPlan& plan, const Allocation& allocation) {
   });
 }
 
-// Returns the number of ranks that the hosts have room for: their slots, or, for this host, its cores if no number was
-// given.
+// Returns the number of ranks for which the hosts have space: their slots, or, for this host, its cores if no number
+// was given.
 int slots_of(const Options& options) {
   std::map<std::string, int> slots;
   const auto add = [&](const std::vector<HostSlots>& hosts) {
@@ -310,7 +310,7 @@ Status take_info_file(const std::string& path, Program* program, std::string* se
   return kOk;
 }
 
-// Looks for a name without a slash in the info key's path first. A name that is not found stays as it is: other hosts
+// Searches the info key's path first for a name without a slash. A name that is not found stays as it is: other hosts
 // may have the program.
 void find_in(const std::string& search_path, Program* program) {
   std::string found;

@@ -12,11 +12,11 @@
 
 namespace hr::launcher {
 
-// Fills in what the command line left open (numbers of ranks, hosts) and makes the plan of the job. Prints notes for
-// the user on standard error.
+// Fills in what the command line leaves open (numbers of ranks, hosts), and creates the plan of the job. Prints notes
+// for the user on standard error.
 Status make_plan(Options* options, JobPlan* plan);
 
-// Makes the plan of a spawn by a rank, on the hosts of the job or those that its info names. `options`: the job's.
+// Creates the plan for a rank's spawn, on the hosts of the job or those that its info names. `options`: the job's.
 // Errors: impossible requests, reported to the rank that made them.
 Status plan_spawn(const Options& options, const SpawnRequest& request, JobPlan* plan);
 

@@ -44,7 +44,7 @@ void print_table(const RankLayout& layout) {
   for (const Row& row : rows) {
     std::string line;
     for (std::size_t at = 0; at < row.size(); ++at) {
-      // Ranks are right-aligned, all else left-aligned.
+      // Ranks are right-aligned, everything else is left-aligned.
       const std::string fill(widths[at] - row[at].size(), ' ');
       line += (at == 0 ? fill + row[at] : "  " + row[at] + fill);
     }

@@ -24,14 +24,14 @@ bool is_same_host(std::string_view one, std::string_view other) {
   return alike(one, other) || (is_this_host(one) && is_this_host(other));
 }
 
-// Returns the number of a host. The hosts are like the machines, in order, and the remaining ones like the last
+// Returns the number of a host. The hosts correspond to the machines, in order; the remaining ones are like the last
 // machine.
 std::size_t number_of(const HostSlots& listed, RankLayout* layout) {
   std::vector<topo::Host>& hosts = layout->hosts;
   for (std::size_t at = 0; at < hosts.size(); ++at) {
     if (alike(hosts[at].name, listed.name)) return at;
   }
-  // This host has many names, and checking a name is slow.
+  // Cached, because this host has many names, and checking a name is slow.
   const bool is_here = is_this_host(listed.name);
   if (is_here && layout->own_host >= 0) return static_cast<std::size_t>(layout->own_host);
   if (is_here) layout->own_host = static_cast<int>(hosts.size());

@@ -1,7 +1,7 @@
 // RankLayout: placement of the ranks of a job, before any of them is started: hosts, ranks on each, and the CPUs of
 // each rank.
 //
-// Made from the command line and from machines: this one, or described ones (--machine). A host that has not been
+// Created from the command line and from machines: this one, or described ones (--machine). A host that has not been
 // examined is assumed to be like this one; the agent there places its ranks on the actual machine. Owner: main().
 #pragma once
 

@@ -1,6 +1,6 @@
 // RankMap: the host of each rank, and numbers derived from it. A plain value, the same on every host of a job.
 //
-// A host here is what programs see as one: with --as-hosts, one machine is several.
+// Here, a host is what programs see as one: with --as-hosts, one machine is several hosts.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ class RankMap {
   [[nodiscard]] int ranks() const noexcept { return static_cast<int>(host_of_.size()); }
   [[nodiscard]] int hosts() const noexcept { return static_cast<int>(count_.size()); }
   [[nodiscard]] int host_of(int rank) const noexcept { return host_of_[static_cast<std::size_t>(rank)]; }
-  // Return a rank's index among the ranks of its host, and the number of ranks of a host.
+  // Return a rank's index among the ranks on its host, and the number of ranks on a host.
   [[nodiscard]] int place_of(int rank) const noexcept { return place_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] int count_at(int host) const noexcept {
     return host < hosts() ? count_[static_cast<std::size_t>(host)] : 0;

@@ -14,7 +14,8 @@ namespace hr::launcher {
 // Reads the value of --launcher or the knob: "auto", "ssh", "rsh", "slurm", "srun", or a command with its options.
 RemoteShell remote_shell(std::string_view command, bool in_slurm);
 
-// Returns program and arguments. The command line shows nothing of the job, only the path of mpiexec and --agent.
+// Returns the program and its arguments. The command line reveals nothing about the job: it contains only the path of
+// mpiexec and --agent.
 std::vector<std::string> remote_command(const RemoteShell& shell, const std::string& host, const std::string& mpiexec,
                                         std::chrono::seconds connect_limit);
 

@@ -52,7 +52,7 @@ std::string text_of(const Fields& fields, const std::string& name) {
   return found != fields.end() ? found->second : std::string();
 }
 
-// Returns a number, at least 0; -1 for other text.
+// Returns a non-negative number; -1 for any other string.
 int number_of(const Fields& fields, const std::string& name) {
   const std::string text = text_of(fields, name);
   int value = 0;
@@ -104,7 +104,7 @@ std::optional<SpawnRequest> decode_spawn(std::string_view bytes) {
 }
 
 void SpawnLines::add(std::string_view line) {
-  // These lines show the end of the request, so they are kept even if it is too long.
+  // These lines show where the request ends, so they are kept even if it is too long.
   for (const auto& [name, value] : {std::pair(kNumber, &number_), std::pair(kPrograms, &programs_)}) {
     if (!line.starts_with(name)) continue;
     if (!read_number(line.substr(name.size()), value)) *value = 0;

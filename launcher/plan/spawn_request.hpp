@@ -1,7 +1,7 @@
 // SpawnRequest: a rank's request to start processes (PMI-1's "mcmd=spawn"). Plain values.
 //
 // It arrives as lines, in one block per program. Headrace's library escapes the text after the '='
-// (boot/key_values.hpp), so that any text fits in a line.
+// (boot/key_values.hpp), so that any string fits into a line.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,8 @@
 
 namespace hr::launcher {
 
-// Limit of the size of a request, in which each line counts kSpawnLine more, so that the request fits into a frame.
+// Maximum size of a request, in which each line counts kSpawnLine more than its length, so that the request fits into a
+// frame.
 inline constexpr std::size_t kLongestSpawn = std::size_t{4} << 20;
 inline constexpr std::size_t kSpawnLine = 16;
 
@@ -48,7 +49,7 @@ class SpawnLines {
  private:
   bool open_ = false;
   std::vector<std::string> lines_;
-  std::size_t bytes_ = 0;  // size of all lines of the request; above kLongestSpawn, lines are dropped
+  std::size_t bytes_ = 0;  // size of all lines of the request; beyond kLongestSpawn, lines are dropped
   // This block's index among the request's programs, and their number.
   int number_ = 0;
   int programs_ = 0;

@@ -1,5 +1,5 @@
-// An ELF file of 64 bits, mapped: its tables, and the libraries that it needs. Offsets from tables are only followed
-// within the file. Owner: the reader; the memory lasts as long as the object.
+// A mapped 64-bit ELF file: its tables, and the libraries that it needs. Offsets in tables are followed only within the
+// file. Owner: the reader; the memory lasts as long as the object.
 #pragma once
 
 #include <elf.h>
@@ -19,13 +19,13 @@ class ElfFile {
   ElfFile(const ElfFile&) = delete;
   ElfFile& operator=(const ElfFile&) = delete;
 
-  // True if the file has no bytes, or cannot be read.
+  // True if the file is empty or cannot be read.
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
-  // Returns null for any other kind of file.
+  // Returns the ELF header; null for any other kind of file.
   [[nodiscard]] const Elf64_Ehdr* header() const noexcept;
   // Returns the segments; if the file is too short, only those that are complete.
   [[nodiscard]] std::vector<Elf64_Phdr> segments() const;
-  // Returns the item of that number in a table; null beyond the end of the file.
+  // Returns the item with that index in a table; null beyond the end of the file.
   template <class Item>
   [[nodiscard]] const Item* at(std::uint64_t offset, std::uint64_t number = 0) const noexcept {
     if (offset > size_ || number > size_ / sizeof(Item)) return nullptr;
@@ -35,7 +35,7 @@ class ElfFile {
   }
   // Returns the bytes from an offset on, at most the given number.
   [[nodiscard]] std::string_view bytes(std::uint64_t offset, std::uint64_t most) const noexcept;
-  // Returns the text from an offset to its null character, or to the end of the file.
+  // Returns the string from an offset to its null character, or to the end of the file.
   [[nodiscard]] std::string_view text(std::uint64_t offset) const noexcept;
   // Returns the names of the libraries that the file needs.
   [[nodiscard]] std::vector<std::string> needed_libraries() const;

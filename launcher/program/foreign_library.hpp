@@ -1,4 +1,4 @@
-// Detects another MPI's library in place of Headrace's, as pip lets a package overwrite another's files without a
+// Detects another MPI's library in place of Headrace's, as pip lets one package overwrite another's files without a
 // warning; and programs that need another MPI's library.
 #pragma once
 
@@ -11,7 +11,7 @@ namespace hr::launcher {
 // Headrace's or absent. Reads the first page of each. Threads: any.
 std::string foreign_libraries(const std::filesystem::path& folder);
 
-// Does the same for the folder lib of this mpiexec's installation.
+// foreign_libraries() for the folder lib of this mpiexec's installation.
 std::string foreign_libraries_here();
 
 // Returns one sentence about a program that is linked with Open MPI's library, whose ranks would run as separate jobs;

@@ -1,5 +1,5 @@
 // Stacks of a process as reported by its own threads (base/stack_request.hpp), and the system's data on those that do
-// not answer: for hosts that permit no debugger.
+// not answer: for hosts that do not permit debuggers.
 #pragma once
 
 #include <sys/types.h>
@@ -9,11 +9,11 @@
 
 namespace hr::launcher {
 
-// Returns lines of text; empty if the process does not listen: it has not called MPI_Init, or handles the signal
+// Returns lines of text; empty if the process does not listen: it has not called MPI_Init, or it handles the signal
 // itself.
 std::string own_stacks(pid_t pid, std::chrono::steady_clock::time_point deadline);
 
-// Describes the state of one thread, or of the process by its first thread: kind, state, what it waits for.
+// Describes the state of one thread, or of the process, as that of its first thread: kind, state, what it waits for.
 std::string state_by_proc(const std::string& folder);
 
 }  // namespace hr::launcher

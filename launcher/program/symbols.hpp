@@ -13,7 +13,7 @@ namespace hr::launcher {
 class Symbols {
  public:
   explicit Symbols(pid_t pid);
-  // Returns "name in file", "file+0x10", or the address; `returns`: it is a return address.
+  // Returns "name in file", "file+0x10", or the address; `returns`: the address is a return address.
   std::string name(std::uint64_t address, bool returns);
 
  private:

@@ -1,4 +1,4 @@
-// Background: runs work that takes seconds (a debugger that inspects a process) outside the event loop, so that
+// Background: runs work that takes seconds (inspecting a process with a debugger) outside the event loop, so that
 // heartbeats continue.
 //
 // Owner: HostRanks. Each task runs on its own thread and shares nothing with the loop; `done` runs in the loop.

@@ -92,7 +92,7 @@ void kill_orphans(const std::set<pid_t>& spared) {
     if (children.empty()) return;
     for (const pid_t child : children) {
       ::kill(child, SIGKILL);
-      ::waitpid(child, nullptr, 0);  // its children become those of this process now, so search again
+      ::waitpid(child, nullptr, 0);  // its children are now those of this process, so search again
     }
   }
 }

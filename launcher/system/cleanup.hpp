@@ -13,7 +13,7 @@ namespace hr::launcher {
 // the processes in `spared` are left, or a second has passed.
 void kill_orphans(const std::set<pid_t>& spared);
 
-// Returns the parent of a process; -1: there is no such process.
+// Returns the parent of a process; -1 if there is no such process.
 [[nodiscard]] pid_t parent_of(pid_t process);
 
 // Returns what identifies a file; empty if there is none.
@@ -27,7 +27,7 @@ void for_each_process_with(const std::string& one, const std::string& other, con
 // Returns the children of this process; empty if the kernel does not list them.
 [[nodiscard]] std::set<pid_t> listed_children();
 
-// Kills every process whose environment contains the text. Returns their number.
+// Kills every process whose environment contains `text`. Returns their number.
 int kill_processes_with(const std::string& text);
 
 // Removes <directory>/headrace.<job>* in each directory.

@@ -1,4 +1,4 @@
-// EventLoop: handles the descriptors and timers of mpiexec on one thread.
+// EventLoop: handles mpiexec's descriptors and timers on one thread.
 //
 // Owner: Job or Agent. A handler may add and remove descriptors and timers, including its own. The loop does not close
 // descriptors.
@@ -30,7 +30,7 @@ class EventLoop {
   TimerId after(std::chrono::milliseconds delay, Handler handler);
   void cancel(TimerId timer) noexcept;
 
-  // Waits for an event and handles it.
+  // Waits for events and handles them.
   void run_once();
 
  private:

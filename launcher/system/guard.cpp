@@ -18,13 +18,13 @@ namespace hr::launcher {
 namespace {
 
 constexpr std::chrono::seconds kLimit{10};  // limit for processes that sleep in the kernel, which may take long to end
-constexpr useconds_t kPause = 20'000;       // between two checks for remaining processes
+constexpr useconds_t kPause = 20'000;       // pause between two checks for remaining processes
 
 void close_others() {
 #ifdef SYS_close_range
   if (::syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0) == 0) return;
 #endif
-  constexpr int kMost = 1024;  // mpiexec has opened few so far
+  constexpr int kMost = 1024;  // mpiexec has opened only a few so far
   for (int each = STDERR_FILENO + 1; each < kMost; ++each) ::close(each);
 }
 

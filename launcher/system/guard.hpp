@@ -1,8 +1,8 @@
 // Guard: a second process that ends the job's processes if mpiexec is killed and cannot do so itself.
 //
 // The kernel ends the ranks themselves with mpiexec, but not their children: programs under a shell or a wrapper. The
-// guard finds those by the secret in their environment (late_clients.hpp). It runs in its own session and has none of
-// mpiexec's descriptors except the pipe by which it learns of the end. Owner: Job.
+// guard finds these by the secret in their environment (late_clients.hpp). It runs in its own session and has none of
+// mpiexec's descriptors except the pipe from which it learns of mpiexec's end. Owner: Job.
 #pragma once
 
 #include <sys/types.h>
@@ -17,7 +17,7 @@ namespace hr::launcher {
 class Guard {
  public:
   Guard() = default;
-  // Called when the job has ended and nothing of it is left.
+  // To be called when the job has ended and nothing of it is left.
   ~Guard();
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;

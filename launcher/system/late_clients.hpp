@@ -1,8 +1,8 @@
-// LateClients: gives programs of ranks that did not inherit the connection to the launcher a new one on request
+// LateClients: on request, gives a new connection to ranks' programs that did not inherit the one to the launcher
 // (boot/late_line.hpp).
 //
-// It listens at an abstract socket address and reads requests, whose answers its owner decides. A process proves that
-// it belongs to the job by the secret in the ranks' environment, and by its user. Owner: HostRanks. One thread.
+// It listens at an abstract socket address and reads requests, whose answers its owner decides. A process shows that it
+// belongs to the job with the secret in the ranks' environment, and by its user. Owner: HostRanks. One thread.
 #pragma once
 
 #include <sys/types.h>
@@ -23,9 +23,9 @@ const std::string& job_secret();
 class LateClients {
  public:
   struct Callbacks {
-    // Returns the answer to a process that claims to be a program of that rank, as PMI words: "rc=0" accepts it.
+    // Returns the answer to a process that claims to be a program of `rank`, as PMI words: "rc=0" accepts it.
     std::function<std::string(int rank, pid_t pid)> judge;
-    // Receives the connection, after the answer was "rc=0".
+    // Receives the connection after the answer "rc=0".
     std::function<void(int rank, Descriptor line)> join;
   };
 
@@ -34,7 +34,7 @@ class LateClients {
   LateClients(const LateClients&) = delete;
   LateClients& operator=(const LateClients&) = delete;
 
-  // Returns false if the socket cannot be made; programs then cannot request a connection.
+  // False if the socket cannot be created; programs then cannot request a connection.
   bool begin();
   // Returns the environment variable for a rank whose inherited end of the connection is `socket`; empty before
   // begin().

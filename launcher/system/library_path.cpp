@@ -18,7 +18,7 @@ bool is_system_directory(const fs::path& folder) {
   return false;
 }
 
-// True for a conda environment, whose libstdc++, libtinfo and libssl break programs of the system.
+// True for a conda environment, whose libstdc++, libtinfo and libssl break system programs.
 bool is_in_environment(const fs::path& folder) {
   std::error_code ignored;
   return fs::exists(folder.parent_path() / "conda-meta", ignored);

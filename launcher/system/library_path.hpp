@@ -7,10 +7,10 @@
 namespace hr::launcher {
 
 // Returns the folder of libmpi_abi.so.1 in this installation; empty if there is none, or if the folder belongs to the
-// system or to an environment, and so has libraries of all kinds, which programs unrelated to MPI must not see.
+// system or to an environment, and so contains libraries of all kinds, which programs unrelated to MPI must not see.
 std::string library_folder();
 
-// Returns LD_LIBRARY_PATH with the folder at its end, unless it is there already: the user's entries are first.
+// Returns LD_LIBRARY_PATH with the folder appended, unless it is there already: the user's entries are first.
 std::string with_folder(std::string_view path, std::string_view folder);
 
 }  // namespace hr::launcher

@@ -30,7 +30,7 @@ class LineReader {
     }
   }
 
-  // Drops the beginning of an unfinished line. Not to be called from within handle().
+  // Drops the start of an unfinished line. Must not be called from within handle().
   void forget() { begun_.clear(); }
 
  private:

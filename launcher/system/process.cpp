@@ -24,7 +24,7 @@ namespace {
 
 rlimit inherited_limit{};
 
-// Turns the new process into the program. Makes system calls only, as the process shares the parent's memory until then
+// Turns the new process into the program. Makes only system calls, as the process shares the parent's memory until then
 // (vfork).
 [[noreturn]] void become(const ChildPlan& plan, const unsigned long* cpu_mask, std::size_t mask_bytes, pid_t parent,
                          volatile int* error) {
@@ -36,7 +36,7 @@ rlimit inherited_limit{};
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(127);  // the parent died before this process requested the notification
   if (plan.directory != nullptr && ::chdir(plan.directory) != 0) give_up();
-  // Binding only affects speed, so a program runs even if it is refused.
+  // Binding only affects speed, so a program runs even if binding is refused.
   if (mask_bytes != 0) ::syscall(SYS_sched_setaffinity, 0, mask_bytes, cpu_mask);
   if (::dup2(plan.standard_input, STDIN_FILENO) < 0 || ::dup2(plan.standard_output, STDOUT_FILENO) < 0 ||
       ::dup2(plan.standard_error, STDERR_FILENO) < 0) {
@@ -57,7 +57,7 @@ rlimit inherited_limit{};
   __builtin_unreachable();
 }
 
-// Returns 0 if it can be executed, else the errno.
+// Returns 0 if the file can be executed, else the errno.
 int check_executable(const std::string& path) {
   struct stat state{};
   if (::stat(path.c_str(), &state) != 0) return errno;
@@ -88,7 +88,7 @@ int check_executable(const std::string& path) {
 
 int find_executable(const std::string& name, const std::string& directory, std::string_view search_path,
                     std::string* path) {
-  // A relative name is relative to the directory where the program starts.
+  // A relative name is relative to the directory in which the program starts.
   const auto in_directory = [&](const std::string& file) {
     return directory.empty() || file[0] == '/' ? file : directory + "/" + file;
   };

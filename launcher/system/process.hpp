@@ -11,7 +11,7 @@
 
 namespace hr::launcher {
 
-// Everything is borrowed for the duration of the call.
+// All members are borrowed for the duration of the call.
 struct ChildPlan {
   const char* path = nullptr;  // the file to execute
   char* const* arguments = nullptr;
@@ -29,12 +29,12 @@ struct ChildPlan {
 // and ignores only those for which stays_ignored() is true (signals.hpp).
 pid_t start_process(const ChildPlan& plan, int* error);
 
-// Finds the file of a program's name: the name itself if it has a slash, else the first executable in the search path
-// (PATH), else one in the directory. Returns 0, or the errno that explains why it cannot be executed.
+// Finds the file of a program, given its name: the name itself if it has a slash, else the first executable in the
+// search path (PATH), else one in the directory. Returns 0, or the errno that explains why it cannot be executed.
 int find_executable(const std::string& name, const std::string& directory, std::string_view search_path,
                     std::string* path);
 
-// Returns why the system did not execute an existing file: the text of strerror(), and the likely cause.
+// Returns the reason why the system did not execute an existing file: the message of strerror(), and the likely cause.
 std::string why_not_executed(const std::string& path, const std::string& directory, int error);
 
 // Returns PATH of this process, or its default.

@@ -12,8 +12,8 @@ namespace hr::launcher {
 
 class Signals {
  public:
-  // Blocks these signals and no others, ignores SIGPIPE, SIGTTOU and SIGXFSZ, and calls the handler for each from the
-  // loop.
+  // Blocks the handled signals and no others, ignores SIGPIPE, SIGTTOU and SIGXFSZ, and calls the handler for each
+  // signal from the loop.
   Signals(EventLoop& loop, std::function<void(int signal)> handler);
   ~Signals();
   Signals(const Signals&) = delete;
@@ -25,14 +25,15 @@ class Signals {
   Descriptor descriptor_;
 };
 
-// Makes sure that ends of children are reported. The process that started this one may have ignored SIGCHLD, in which
+// Ensures that the end of each child is reported. The process that started this one may have ignored SIGCHLD, in which
 // case children leave nothing to wait for; and threads that a library starts must not receive the signal, so it is
 // blocked before the first one starts.
 void expect_children() noexcept;
 
 // True if ranks also ignore this signal when mpiexec was started with it ignored. These are the signals that a person
 // or a batch system sends to a whole job (nohup, a shell's background job, `trap '' USR1` in a job script). Any other
-// signal is ignored only by accident of the process that started mpiexec: Python ignores SIGPIPE, servers SIGCHLD.
+// signal is ignored only by accident, because of the process that started mpiexec: Python ignores SIGPIPE, servers
+// SIGCHLD.
 [[nodiscard]] bool stays_ignored(int signal) noexcept;
 
 // Returns a text such as "9 (Killed)".

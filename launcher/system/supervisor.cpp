@@ -33,7 +33,8 @@ std::set<std::string> texts_of(const char* from) {
   return texts;
 }
 
-// Returns when the agent has ended. An agent that has lost its connection has a few seconds to end, and is then killed.
+// Returns when the agent has ended. An agent that has lost its connection gets a few seconds to end, and is then
+// killed.
 void wait_or_kill(pid_t agent) {
   const Descriptor ended(static_cast<int>(::syscall(SYS_pidfd_open, agent, 0)));
   if (!ended.is_open()) return;
@@ -51,7 +52,7 @@ void wait_or_kill(pid_t agent) {
   kill_orphans({});
   if (*job != '\0') remove_shared_memory(texts_of(directories), job);
   if (WIFEXITED(status)) ::_exit(WEXITSTATUS(status));
-  // The starting process shows this as the reason.
+  // The process that started the agent shows this as the reason.
   std::fprintf(stderr, "its mpiexec was killed by signal %s\n", signal_text(WTERMSIG(status)).c_str());
   ::_exit(128 + WTERMSIG(status));
 }

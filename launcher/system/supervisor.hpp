@@ -1,4 +1,4 @@
-// Supervisor: a process that cleans up after an agent, in whatever way the agent ends.
+// Supervisor: a process that cleans up after an agent, however the agent ends.
 #pragma once
 
 #include <set>
@@ -11,9 +11,9 @@ namespace hr::launcher {
 // agent that outlives its connection.
 class Supervisor {
  public:
-  // Does not return in the supervisor. Returns false if none could be started; this process is then the agent.
+  // Does not return in the supervisor. Returns false if no supervisor could be started; this process is then the agent.
   bool start();
-  // Called in the agent: notes the files to be removed. One job, once.
+  // Called in the agent, once: records the files of its job that are to be removed.
   void note(const std::string& job, const std::set<std::string>& directories);
 
  private:

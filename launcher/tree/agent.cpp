@@ -30,13 +30,13 @@ namespace {
 using Kind = Message::Kind;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kGreeting{60000};  // time for the first line to arrive, and then for the plan
+constexpr milliseconds kGreeting{60000};  // time limit for the first line, and then for the plan
 constexpr milliseconds kGrace{1000};      // between SIGTERM and SIGKILL
-constexpr int kWindow = 256 << 10;        // limit of each stream's output that is on its way to mpiexec
+constexpr int kWindow = 256 << 10;        // maximum output of each stream in flight to mpiexec
 constexpr std::size_t kPiece = std::size_t{64} << 10;
 constexpr int kParentFailed = 1;
 
-// Reads one line from standard input, byte by byte, as no byte after it may be read.
+// Reads one line from standard input, one byte at a time, as no byte after it may be read.
 std::optional<std::string> read_line() {
   std::string line;
   const auto deadline = EventLoop::Clock::now() + kGreeting;
@@ -154,7 +154,7 @@ class Agent {
     for (const auto& resume : std::exchange(own.waiting, {})) resume();
   }
 
-  // Notes that mpiexec is about to be stopped with its ranks, or continues. While it is stopped, it sends nothing.
+  // Records that mpiexec is about to be stopped with its ranks, or continues. While stopped, it sends nothing.
   void note_stop(int signal) {
     if (signal != SIGTSTP && signal != SIGCONT) return;
     above_.expect_silence(signal == SIGTSTP);
@@ -194,7 +194,7 @@ class Agent {
     loop_.after(kGrace, [this] {
       tree_->down({.kind = Kind::kSignal, .numbers = {SIGKILL, 1}});
       tree_->down({.kind = Kind::kFinish});
-      // Agents below that do not answer lose their connection to this one, and then end by themselves.
+      // Agents below that do not answer lose their connection to this one, and then end on their own.
       loop_.after(kGrace, [this] { end(kParentFailed); });
     });
   }

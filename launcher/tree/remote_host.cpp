@@ -25,7 +25,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr milliseconds kLogin{20000};     // time for the remote shell, in addition to that for a connection
-constexpr milliseconds kLastWords{2000};  // time from the end of the channel to that of the command
+constexpr milliseconds kLastWords{2000};  // time from the end of the channel to the end of the command
 constexpr std::size_t kMostErrors = 4096;
 
 std::string last_line_of(std::string_view text) {
@@ -183,7 +183,7 @@ void RemoteHost::on_message(const Message& message) {
   if (message.kind == Message::Kind::kReady) ready_ = true;
   if (message.kind != Message::Kind::kDone) return up_(message);
   if (std::exchange(done_, true)) return;
-  // The agent ends now. Waits for it, so that nothing of it is left when mpiexec returns.
+  // The agent is ending. Waits for it, so that nothing of it is left when mpiexec returns.
   timer_set_ = true;
   timer_ = loop_.after(kLastWords, [this] {
     timer_set_ = false;
@@ -199,7 +199,7 @@ void RemoteHost::on_closed(const std::string& cause) {
     loop_.forget(reading_.get());
     reading_.close();
   }
-  // Shows a process there that it is no longer needed.
+  // Shows a process at the other end that it is no longer needed.
   writing_.close();
   if (timer_set_) loop_.cancel(timer_);
   timer_set_ = true;

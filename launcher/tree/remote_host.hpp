@@ -1,6 +1,6 @@
 // RemoteHost: the subtree of hosts beyond one channel, as the mpiexec or agent above sees it.
 //
-// It starts the agent of the first of them by ssh (or srun, see remote_command.hpp), verifies that the agent answers,
+// It starts the agent on the first of them with ssh (or srun, see remote_command.hpp), verifies that the agent answers,
 // sends it the plan, and then forwards messages. When the subtree fails for any reason, this object reports that once,
 // with a kHostFailed. Owner: Tree. One thread.
 #pragma once
@@ -39,7 +39,7 @@ class RemoteHost {
   void start();
   // Has no effect if the subtree has failed.
   void send(const Message& message);
-  // Sends kFinish: the subtree ends, or is given up if it has not answered yet. kDone is sent up once the subtree has
+  // Sends kFinish: the subtree ends, or is abandoned if it has not answered yet. kDone is sent up once the subtree has
   // ended.
   void finish();
   // Called when the agent's command may have ended.
@@ -51,7 +51,7 @@ class RemoteHost {
   [[nodiscard]] bool is_gone() const noexcept { return gone_; }
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }
 
-  // True if all of the subtree takes part in an exchange already (Tree).
+  // True if the whole subtree already takes part in an exchange (Tree).
   std::array<bool, 2> in_fence{};
 
  private:
@@ -81,10 +81,10 @@ class RemoteHost {
   EventLoop::TimerId timer_;
   bool timer_set_ = false;
   bool ready_ = false;      // the subtree has reported that it can start
-  bool finishing_ = false;  // true if its end is expected
-  bool done_ = false;       // true if it has reported its end
-  bool closed_ = false;     // nothing more will arrive from it
-  bool gone_ = false;       // nothing of it is left, and its end or failure has been reported
+  bool finishing_ = false;  // true if the subtree's end is expected
+  bool done_ = false;       // true if the subtree has reported its end
+  bool closed_ = false;     // nothing more will arrive from the subtree
+  bool gone_ = false;       // nothing is left of the subtree, and its end or failure has been reported
   std::string cause_;
 };
 

@@ -13,7 +13,7 @@ using Kind = Message::Kind;
 
 namespace {
 
-// Determines the hosts from pairs of a view and the ranks that have it.
+// Determines the hosts from pairs of a view and the ranks that reported it.
 std::string hosts_of_views(const std::vector<KeyValue>& views, int ranks) {
   std::vector<std::string> view_of_rank(static_cast<std::size_t>(ranks));
   for (const auto& [view, with] : views) {
@@ -70,7 +70,7 @@ void Tree::to_children(const Message& message) {
   for (RemoteHost& child : children_) child.send(message);
 }
 
-// Combines messages of the parts of this subtree.
+// Combines messages from the parts of this subtree.
 bool Tree::gather(const Message& message, RemoteHost* child) {
   const std::size_t exchange = message.numbers[0] == Message::kViews ? 1 : 0;
   switch (message.kind) {
@@ -122,7 +122,7 @@ void Tree::exclude(RemoteHost& child) {
   }
 }
 
-// Forwards a request to the parent, once. The root sends it to all hosts, and the one whose rank puts the value
+// Forwards a request to the parent, once. The root sends it to all hosts, and the host whose rank puts the value
 // answers.
 void Tree::on_ask(const std::string& key, RemoteHost* child) {
   if (child != nullptr && own_.pmi().knows(key)) {

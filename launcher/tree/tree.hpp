@@ -1,8 +1,8 @@
 // Tree: this process's part of a job's tree of hosts: the ranks here, and the subtrees below.
 //
 // mpiexec is the root, and each agent is a node. A message from above is forwarded to its destination. Messages from
-// below are combined if possible (PMI exchanges, kReady, kDone), so that a channel carries one message for all, and
-// otherwise forwarded. The root ends an exchange by sending the values of all down to all. Owner: Job or Agent. One
+// below are combined if possible (PMI exchanges, kReady, kDone), so that a channel carries a single message for all,
+// and otherwise forwarded. The root ends an exchange by sending the values of all down to all. Owner: Job or Agent. One
 // thread.
 #pragma once
 
@@ -27,7 +27,7 @@ class Tree {
     std::function<void(const Message&)> up;
     std::function<OutputTarget&(int rank, int stream)> target;  // see HostRanks
     std::function<int()> standard_input;                        // see HostRanks
-    // Children of other trees of this process, and whether there are other trees.
+    // Return the children of other trees of this process, and whether there are other trees.
     std::function<std::set<pid_t>()> others = [] { return std::set<pid_t>(); };
     std::function<bool()> has_other_jobs = [] { return false; };
   };

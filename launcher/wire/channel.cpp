@@ -14,7 +14,8 @@ namespace hr::launcher {
 namespace {
 
 constexpr std::size_t kMostQueued = std::size_t{256} << 20;
-constexpr std::size_t kTidy = std::size_t{1} << 20;  // limit of written bytes that stay at the front of the queue
+constexpr std::size_t kTidy = std::size_t{1} << 20;  // maximum number of written bytes that stay at the front of the
+                                                     // queue
 using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 constexpr milliseconds kMostGrace{8000};  // time for data that TCP retransmits after a link was cut for a while
@@ -60,7 +61,7 @@ void Channel::tick() {
   if (closing_) return;
   const auto now = EventLoop::Clock::now();
   const auto late = now - next_tick_;
-  // A process that was stopped itself could not receive anything.
+  // If this process was itself stopped, it could not receive anything.
   if (late > silence_ / 2 || silence_expected_) heard_ += silence_expected_ ? now - heard_ : late;
   if (now - heard_ > silence_ + std::min(silence_, kMostGrace)) {
     char seconds[32];

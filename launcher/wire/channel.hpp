@@ -1,4 +1,5 @@
-// Channel: messages to and from the neighbour above or below, over two pipes, and checks that the neighbour is alive.
+// Channel: messages to and from the neighbour above or below in the tree, over two pipes, and checks that the neighbour
+// is alive.
 //
 // Each side sends at least four times within the time that a neighbour may be silent. A neighbour that has been silent
 // for longer is given the same time again, up to a bound: TCP retransmits after pauses that double, so data sent over a
@@ -27,7 +28,7 @@ class Channel {
     std::function<void(const std::string& cause)> closed;
   };
 
-  // silence: the time that a neighbour may be silent. received: data that has arrived already.
+  // `silence`: time for which a neighbour may be silent. `received`: data that has already arrived.
   Channel(EventLoop& loop, Descriptor reading, Descriptor writing, std::chrono::milliseconds silence, Handlers handlers,
           std::string_view received);
   ~Channel();
@@ -36,7 +37,7 @@ class Channel {
 
   void send(const Message& message);
   void set_silence(std::chrono::milliseconds silence);
-  // Notes that the neighbour has been stopped by a signal, or continues. While it is stopped, its silence is not a
+  // Records that the neighbour has been stopped by a signal, or continues. While it is stopped, its silence is not a
   // failure.
   void expect_silence(bool expected);
   // Waits until everything is written, or the limit has passed.

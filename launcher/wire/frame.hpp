@@ -1,5 +1,5 @@
-// Frames: the form in which messages between mpiexec and its agents follow one another on a pipe. Each consists of its
-// size (four bytes, least significant first) and that many bytes.
+// Frames: the format of messages between mpiexec and its agents on a pipe. Each frame consists of its size (four bytes,
+// least significant first) and its content.
 //
 // Plain values. Input is not trusted: a size above the limit is an error, and memory grows with the data received, not
 // with the size announced.
@@ -20,7 +20,8 @@ void append_frame(std::string* to, std::string_view payload);
 class FrameDecoder {
  public:
   void add(std::string_view bytes);
-  // Sets *payload to that of the next whole frame. False if there is none yet, or none will follow because of an error.
+  // Sets *payload to that of the next complete frame. False if there is none yet, or none will follow because of an
+  // error.
   bool next(std::string* payload);
   // True if an impossible size was announced.
   [[nodiscard]] bool broken() const noexcept { return broken_; }

@@ -41,7 +41,7 @@ std::optional<Nonce> read_handshake(std::string_view line) {
 }
 
 std::string proof_line(const Nonce& nonce, std::string_view version) {
-  // The newline in front ends a line that a shell may have left unended.
+  // The leading newline ends a line that a shell may have left incomplete.
   return "\n" + std::string(kProof) + std::string(version) + " " + hexadecimal(keyed_hash(nonce, version)) + "\n";
 }
 

@@ -1,8 +1,8 @@
 // Handshake of mpiexec and an agent on the pipes of the command that started the agent.
 //
 // A login shell may print before the agent does, or even repeat its input. So mpiexec sends a line with a random key,
-// and accepts as the agent's answer only a line with a keyed hash, which a mere echo cannot produce. Nothing in front
-// of it is interpreted. Protecting these pipes from other readers and writers is left to ssh. Pure.
+// and accepts as the agent's answer only a line with a keyed hash, which a mere echo cannot produce. Nothing before it
+// is interpreted. Protecting these pipes from other readers and writers is left to ssh. Pure.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,7 @@ namespace hr::launcher {
 std::string handshake_line(const Nonce& nonce);
 std::optional<Nonce> read_handshake(std::string_view line);
 
-// Returns the lines that the agent answers with. `version`: that of the program, one word.
+// Returns the lines with which the agent answers. `version`: that of the program, one word.
 std::string proof_line(const Nonce& nonce, std::string_view version);
 
 // Looks for the answer in the output of the command.
@@ -25,7 +25,7 @@ class ProofSearch {
  public:
   explicit ProofSearch(const Nonce& nonce) : nonce_(nonce) {}
 
-  // Returns true once the answer is complete. *rest: the bytes that follow it.
+  // True once the answer is complete. *rest: the bytes that follow it.
   bool add(std::string_view bytes, std::string* rest);
   [[nodiscard]] const std::string& version() const noexcept { return version_; }
   // True if the command has printed more than any greeting contains.

@@ -1,7 +1,7 @@
 // Message: communication between the hosts of a job, up and down the tree of mpiexec and its agents.
 //
-// All have one form, so that there is one decoder to trust. The meaning of the numbers is given at each kind. Plain
-// value.
+// All messages have one form, so that there is only one decoder to trust. The meaning of the numbers is given with each
+// kind. Plain value.
 #pragma once
 
 #include <array>
@@ -26,9 +26,9 @@ struct Message {
     kInput,   // sent to the host of rank 0. text: standard input; empty: its end
     kCredit,  // sent to a host. numbers: stream; bytes of output consumed, -1: send no more
     kWanted,  // text: a key that a rank waits for
-    kLeft,    // a rank has ended, and will not join those that wait. text: why it died, if the job continues
+    kLeft,    // a rank has ended, and will not join the waiting ones. text: why it died, if the job continues
     kWhere,   // sent to the host of the rank. numbers: time limit for getting its stacks, in milliseconds
-    kFinish,  // true if no rank runs any more, or none is to start
+    kFinish,  // no rank is running, or none is to start
     kReply,   // sent to the host of the rank. text: a PMI line for it
 
     // Both ways
@@ -47,7 +47,7 @@ struct Message {
     kOutput,      // rank, numbers: 0 standard output, 1 standard error; 1 if the next one continues it. text
     kInputTaken,  // the input was consumed: send more
     kAsk,         // text: a key that a rank waits for
-    kStuck,       // a rank waits for one that has left
+    kStuck,       // a rank waits for another rank that has left
     kAbort,       // rank, numbers: pid, code
     kCrashed,     // rank, numbers: pid, signal. text: stack, or empty
     kWhereIs,     // rank, numbers[0]: pid. text
@@ -59,7 +59,7 @@ struct Message {
   };
 
   // An exchange: the values added to the key-value space at a barrier, or, once, the ranks' views of their hosts; the
-  // result of the latter is one value, the placement of all ranks.
+  // result of the latter is a single value, the placement of all ranks.
   static constexpr int kSpace = 0;
   static constexpr int kViews = 1;
 
@@ -81,12 +81,13 @@ struct Message {
 };
 
 std::string encode(const Message& message);
-// Returns nullopt if the bytes are not a message. Ranks and hosts are at least -1; the receiver checks that they exist.
+// Decodes a message; nullopt if the bytes are not one. Ranks and hosts are at least -1; the receiver checks that they
+// exist.
 std::optional<Message> decode(std::string_view bytes);
 
-// Encodes pairs as the texts of messages, each of which easily fits into a frame.
+// Encodes pairs as message strings, each of which easily fits into a frame.
 std::vector<std::string> pack(const std::vector<KeyValue>& pairs);
-// Returns false if the text does not have the form that pack() produces.
+// Decodes pairs; false if the text does not have the form that pack() produces.
 bool unpack(std::string_view text, std::vector<KeyValue>* pairs);
 
 }  // namespace hr::launcher

@@ -25,7 +25,7 @@ bool skip(std::string_view* from, char sign) {
   return true;
 }
 
-// Parses "1-3,07]", which follows a bracket, into its numbers, each as wide as it is written.
+// Parses "1-3,07]", which follows a bracket, into its numbers, each with its written width.
 bool take_numbers(std::string_view* from, std::vector<std::string>* numbers) {
   do {
     int first = 0;
@@ -125,7 +125,7 @@ Status read_allocation(Allocation* allocation) {
   if (pbs == nullptr || *pbs == '\0') return kOk;
   allocation->origin = std::string("PBS_NODEFILE=") + pbs;
   HR_TRY(read_host_file("PBS_NODEFILE", pbs, &allocation->hosts));
-  // The file lists a host once for each of its slots.
+  // The file lists a host once per slot.
   for (HostSlots& each : allocation->hosts) each.slots_given = true;
   return kOk;
 }

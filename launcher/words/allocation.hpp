@@ -1,4 +1,4 @@
-// Hosts that a resource manager has allocated to the job that mpiexec runs in.
+// Hosts that a resource manager has allocated to the job in which mpiexec runs.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 namespace hr::launcher {
 
 struct Allocation {
-  std::string origin;  // "Slurm job 12", "PBS_NODEFILE=..."; empty: there is none
+  std::string origin;  // "Slurm job 12", "PBS_NODEFILE=..."; empty if there is none
   bool is_slurm = false;
   std::vector<HostSlots> hosts;
 };
@@ -19,9 +19,9 @@ struct Allocation {
 // Reads SLURM_JOB_NODELIST and SLURM_TASKS_PER_NODE, or PBS_NODEFILE.
 Status read_allocation(Allocation* allocation);
 
-// Expands Slurm's "n[1-3,07],m2" to n1, n2, n3, n07, m2. Returns false if the text does not have that form.
+// Expands Slurm's "n[1-3,07],m2" to n1, n2, n3, n07, m2. False if the string does not have that form.
 bool expand_node_list(std::string_view list, std::vector<std::string>* names);
-// Expands Slurm's "2(x3),1" to 2, 2, 2, 1. Returns false if the text does not have that form.
+// Expands Slurm's "2(x3),1" to 2, 2, 2, 1. False if the string does not have that form.
 bool expand_counts(std::string_view list, std::vector<int>* counts);
 
 }  // namespace hr::launcher

@@ -28,7 +28,7 @@ struct CommandLine {
   Inherited inherited_by_all;
   std::vector<std::string> without_effect;
   bool from_file = false;
-  bool answered = false;  // --help or the like: nothing is to run
+  bool answered = false;  // --help or the like: nothing to run
 };
 
 bool is_option(const std::string& word) { return word.size() > 1 && word[0] == '-'; }
@@ -61,11 +61,11 @@ Status take_values(const OptionSpec& word, const Words& words, std::size_t* at, 
   }
   if (word.arity == Arity::kVariable && given->values.size() == 1) split_variable(given->values);
   if (given->values.size() == wanted) return kOk;
-  return fail(Errc::kOther, "%s wants %s: %.*s", given->text().c_str(), describe(word.arity),
+  return fail(Errc::kOther, "%s requires %s: %.*s", given->text().c_str(), describe(word.arity),
               static_cast<int>(word.values.size()), word.values.data());
 }
 
-// Fails with a text such as "unknown option --rankfil; did you mean --rankfile?"
+// Fails with a message such as "unknown option --rankfil; did you mean --rankfile?"
 Status unknown_option(const std::string& text) {
   const std::size_t dashes = text.starts_with("--") ? 2 : 1;
   const std::string name = text.substr(dashes, text.find('=') - dashes);

@@ -60,7 +60,7 @@ Status read_config_file(const std::string& path, std::vector<std::vector<std::st
     if (!split_line(line, &words)) {
       return fail(Errc::kOther, "-configfile %s, line %d: a quote has no end", path.c_str(), number);
     }
-    // A file written for "mpiexec -configfile" may separate its programs by ':' signs or by lines.
+    // A file written for "mpiexec -configfile" may separate its programs with colons or line breaks.
     parts->emplace_back();
     for (std::string& word : words) {
       if (word != ":") {

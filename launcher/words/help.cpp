@@ -24,7 +24,7 @@ constexpr const char* kExamples =
     "command\n"
     "line that is not understood.\n";
 
-// Returns a text such as "-n,--np N"; a single letter has one dash, as usual.
+// Returns a string such as "-n,--np N"; a single letter has one dash, as usual.
 std::string written(const OptionSpec& word, const char* between = ",") {
   std::string text;
   for (const std::string_view name : names_of(word)) {
@@ -34,7 +34,7 @@ std::string written(const OptionSpec& word, const char* between = ",") {
   return text;
 }
 
-// Prints text in lines that begin at `column`; `at` is the position of the cursor.
+// Prints text in lines that start at `column`. `at`: position of the cursor.
 void print_wrapped(std::string_view text, std::size_t at, std::size_t column) {
   if (at + 1 > column) {
     std::printf("\n");
@@ -65,7 +65,7 @@ void print_names(const char* title, OptionEffect effect, bool without_help) {
   std::string all;
   for (const OptionSpec& word : option_table()) {
     if (word.effect != effect || (without_help && !word.help.empty())) continue;
-    all += (all.empty() ? "" : "; ") + written(word, ", ");  // with spaces, where a line can end
+    all += (all.empty() ? "" : "; ") + written(word, ", ");  // with spaces, at which lines can be broken
   }
   std::printf("\n%s\n", title);
   print_wrapped(all, 0, 2);

@@ -40,11 +40,11 @@ bool is_letter_or_digit(char letter) {
   return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') || (letter >= '0' && letter <= '9');
 }
 
-// Reads a number of slots. `where`: its origin, such as "-hosts a,b" or "-f hosts.txt, line 3".
+// Reads a number of slots. `where`: the origin of the text, such as "-hosts a,b" or "-f hosts.txt, line 3".
 Status read_slots(const std::string& where, std::string_view text, HostSlots* host) {
   if (!read_number(text, &host->slots)) {
-    return fail(Errc::kOther, "%s: the slots of a host are a whole number from 1 to %d, not \"%.*s\"", where.c_str(),
-                kMostRanks, static_cast<int>(text.size()), text.data());
+    return fail(Errc::kOther, "%s: the number of slots on a host must be an integer from 1 to %d, not \"%.*s\"",
+                where.c_str(), kMostRanks, static_cast<int>(text.size()), text.data());
   }
   host->slots_given = true;
   return kOk;
@@ -79,7 +79,7 @@ bool is_this_host(std::string_view name) {
   if (alike(name, "localhost") || alike(name, "localhost.localdomain") || name == "::1") return true;
   if (name.starts_with("127.")) return true;
   const std::string own = host_name();
-  // The system may have only the short name, and the list the full one, or the other way round.
+  // The system may have only the short name, and the list the full one, or vice versa.
   const bool both_full = name.find('.') != std::string_view::npos && own.find('.') != std::string::npos;
   if (!name.empty() && (both_full ? alike(name, own) : alike(short_of(name), short_of(own)))) return true;
   return is_own_address(std::string(name));
@@ -93,8 +93,7 @@ Status check_host_name(const std::string& where, std::string_view name) {
     good = good && (is_letter_or_digit(letter) || std::string_view("._-:@%").find(letter) != std::string_view::npos);
   }
   if (good) return kOk;
-  return fail(Errc::kOther,
-              "%s: \"%.*s\" is no name of a host: letters, digits, and \"._-:@%%\" after the first of them",
+  return fail(Errc::kOther, "%s: \"%.*s\" is not a host name: letters, digits, and \"._-:@%%\" after the first of them",
               where.c_str(), static_cast<int>(std::min<std::size_t>(name.size(), 255)), name.data());
 }
 

@@ -11,8 +11,8 @@ namespace hr::launcher {
 
 struct HostSlots {
   std::string name;
-  int slots = 1;             // ranks placed on it before the next host's turn
-  bool slots_given = false;  // slots were given as a number, rather than by naming the host
+  int slots = 1;             // number of ranks placed on the host before the next host's turn
+  bool slots_given = false;  // slots were given as a number, not just by naming the host
 };
 
 // True for localhost, the host's name (short or full), or an address of one of its interfaces.
@@ -26,7 +26,7 @@ Status check_host_name(const std::string& where, std::string_view name);
 // Adds a host; if it is in the list already, adds its slots there.
 void add_host(std::vector<HostSlots>* hosts, HostSlots more);
 
-// Reads "localhost:4,n1". `word`: the option that the list belongs to, for the message.
+// Reads "localhost:4,n1". `word`: the option to which the list belongs, for the message.
 Status read_host_list(const std::string& word, std::string_view list, std::vector<HostSlots>* hosts);
 
 // Reads a file with one host per line: "n1", "n1:4", "n1 slots=4 max_slots=8"; '#' begins a comment.

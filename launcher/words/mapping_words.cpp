@@ -31,7 +31,7 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-// Fails with a text such as "--map-by cor: ranks go by ... or ...; did you mean core?"
+// Fails with a message such as "--map-by cor: ranks go by ... or ...; did you mean core?"
 Status unknown(const ParsedOption& given, std::string_view word, const char* what,
                std::span<const std::string_view> known) {
   std::string all;
@@ -45,10 +45,10 @@ Status unknown(const ParsedOption& given, std::string_view word, const char* wha
 }
 
 Status wants_number(const ParsedOption& given, const char* form) {
-  return fail(Errc::kOther, "%s: %s wants a whole number from 1 to %d for N", given.text().c_str(), form, kMostRanks);
+  return fail(Errc::kOther, "%s: %s requires an integer from 1 to %d for N", given.text().c_str(), form, kMostRanks);
 }
 
-// Reads "3" or "0-7", and adds these CPUs to the set.
+// Reads "3" or "0-7", and adds these CPUs to `cpus`.
 bool read_range(std::string_view text, topo::CpuSet* cpus) {
   const auto number = [](std::string_view digits, unsigned* value) {
     if (digits.empty() || digits.size() > 5 ||
@@ -84,7 +84,7 @@ Status read_user_list(const ParsedOption& given, std::string_view text, MappingW
     topo::CpuSet cpus;
     if (!read_cpus(entry, '+', &cpus)) {
       return fail(Errc::kOther,
-                  "%s: \"%s\" is no CPU; a list has an entry for each rank: 0,2-3,8+12 (CPU 0; 2 and 3; 8 and 12)",
+                  "%s: \"%s\" is not a CPU; a list has an entry for each rank: 0,2-3,8+12 (CPU 0; 2 and 3; 8 and 12)",
                   given.text().c_str(), entry.c_str());
     }
     words->mapping.list.push_back(std::move(cpus));
@@ -94,12 +94,12 @@ Status read_user_list(const ParsedOption& given, std::string_view text, MappingW
               given.text().c_str());
 }
 
-// Reads "0,2,4": every rank may use all of these CPUs, or (`is_ordered`) one each.
+// Reads "0,2,4": every rank may use all of these CPUs, or (`is_ordered`) a single one each.
 Status read_pe_list(const ParsedOption& given, std::string_view text, bool is_ordered, MappingWords* words) {
   words->policy = MappingWords::Policy::kList;
   topo::CpuSet cpus;
   if (!read_cpus(text, ',', &cpus))
-    return fail(Errc::kOther, "%s: pe-list wants CPUs: pe-list=0,2,8-11", given.text().c_str());
+    return fail(Errc::kOther, "%s: pe-list requires CPUs: pe-list=0,2,8-11", given.text().c_str());
   words->mapping.list.clear();
   if (!is_ordered) {
     words->mapping.list.push_back(std::move(cpus));
@@ -226,7 +226,7 @@ void apply_policy(const MappingWords& words, Mapping* mapping) {
     default:
       break;
   }
-  // Uses all threads that there is room for, divided equally.
+  // Uses as many threads as fit, divided equally.
   if (is_hybrid && words.threads_per_rank == 0) mapping->policy = Mapping::Policy::kShare;
   mapping->bind = words.bind_level ? words.bind_level : words.policy_level;
 }
@@ -309,7 +309,7 @@ Status read_rank_by(const ParsedOption& given, MappingWords* words) {
 Status read_cpu_set(const ParsedOption& given, topo::CpuSet* cpus) {
   cpus->clear();
   if (read_cpus(given.value(), ',', cpus)) return kOk;
-  return fail(Errc::kOther, "%s: that is no list of CPUs, as in 0,2,8-11", given.text().c_str());
+  return fail(Errc::kOther, "%s: that is not a list of CPUs, as in 0,2,8-11", given.text().c_str());
 }
 
 Status make_mapping(const MappingWords& words, Mapping* mapping) {
@@ -325,7 +325,7 @@ Status make_mapping(const MappingWords& words, Mapping* mapping) {
     return kOk;
   }
   if (words.bind_level && words.bind_count > 1) {
-    // --bind-to core:4: each rank has that many of them.
+    // --bind-to core:4: each rank gets four of them.
     mapping->policy = Mapping::Policy::kParts;
     mapping->level = level;
     mapping->unit = *words.bind_level;
@@ -343,7 +343,7 @@ Status make_mapping(const MappingWords& words, Mapping* mapping) {
   }
   // Ranks distributed round-robin over parts are bound to them, unless the user specifies otherwise.
   if (goes_round && !words.bind_level && words.cpus_per_rank == 0) mapping->bind = level;
-  // Ranks of several cores each are placed one after the other, as no single core has room for one.
+  // Ranks with several cores each are placed in order, as none of them fits on a single core.
   if (mapping->count > 1 && mapping->level == mapping->unit && mapping->per_part == 0) mapping->level = Level::kMachine;
   return kOk;
 }

@@ -1,5 +1,5 @@
-// Placement of ranks as given on the command line, in the words of Open MPI and Hydra and those of the policies bunch,
-// scatter and hybrid: collected option by option, and turned into one topo::Mapping at the end. Plain values.
+// Placement of ranks as given on the command line, in the words of Open MPI and Hydra and of the policies bunch,
+// scatter and hybrid: collected from each option, and finally converted to one topo::Mapping. Plain values.
 #pragma once
 
 #include <optional>
@@ -35,7 +35,7 @@ Status read_rank_by(const ParsedOption& given, MappingWords* words);
 // Reads "0-3,8": CPUs that may be used.
 Status read_cpu_set(const ParsedOption& given, topo::CpuSet* cpus);
 
-// Returns the words that the value of a placement option may begin with ("bind-to": auto, none, ...); empty for other
+// Returns the words with which the value of a placement option may begin ("bind-to": auto, none, ...); empty for other
 // options.
 std::span<const std::string_view> words_of(std::string_view option);
 

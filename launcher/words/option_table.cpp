@@ -129,8 +129,8 @@ Status output_files(ParseState& parsed, const ParsedOption& given) {
   return read_output_directory(given, given.value(), &parsed.options);
 }
 
-// Handles Open MPI 5's "tag" and "dir=NAME", and its words for the form of the labels; the note says of the others that
-// they are without effect.
+// Handles Open MPI 5's "tag" and "dir=NAME", and its words for the form of labels; a note says that the others have no
+// effect.
 Status apply_output(ParseState& parsed, const ParsedOption& given) {
   for (const std::string& word : split(given.value(), ',')) {
     if (word.starts_with("tag") || word.starts_with("rank")) {
@@ -397,13 +397,13 @@ constexpr OptionSpec kOptions[] = {
     {"h help", kNoValue, kApplies, help, "", "Print this help, and exit"},
     {"V version info build-info", kNoValue, kApplies, version, "", "Print the version, and exit"},
 
-    // Options for scripts that use other launchers; what they request is always true here.
+    // Options for scripts that use other launchers; what they request is always the case here.
     {"allow-run-as-root enable-auto-cleanup kill-on-bad-exit localonly disable-recovery hetero-nodes ordered-output "
      "no-transfer line-buffer mt_mpi",
      kNoValue, kAlreadyTrue, nullptr, "", ""},
     {"mpi pmi personality forward-signals", kOne, kAlreadyTrue, nullptr, "TYPE", ""},
 
-    // Options without a meaning for this library.
+    // Options that are meaningless for this library.
     {"membind mem-bind cpu-bind", kOne, kIgnored, nullptr, "WHAT", "--bind-to binds"},
     {"mca omca pmca prtemca pmixmca gmca gpmca", kTwo, kIgnored, nullptr, "NAME VALUE", ""},
     {"prte am tune", kOne, kIgnored, nullptr, "WHAT", ""},
@@ -422,7 +422,7 @@ constexpr OptionSpec kOptions[] = {
      "loadbalance order-nodes pmi-port silent-abort nogpu rdma RDMA ofi OFI psm2 PSM2 ib IB shm dapl",
      kNoValue, kIgnored, nullptr, "", ""},
 
-    // Options that are missing here, which users must know; the message names the replacement.
+    // Options that are missing here, of which users must be told; the message names the replacement.
     {"launch-agent preload-files preload-files-dest-dir path", kOne, kRefused, nullptr, "WHAT",
      "mpiexec does not copy or search files on hosts; name the program by its path, the same on all hosts"},
     {"preload-binary set-cwd-to-session-dir transfer", kNoValue, kRefused, nullptr, "",

@@ -18,7 +18,7 @@ namespace hr::launcher {
 
 enum class OptionEffect {
   kApplies,      // has the effect that the help describes
-  kAlreadyTrue,  // requests something that is always true: accepted silently
+  kAlreadyTrue,  // requests something that is always the case: accepted silently
   kIgnored,      // has no meaning for this library: accepted with a note
   kRefused,      // requests something that does not exist and that the user would miss: an error
 };
@@ -39,7 +39,7 @@ struct ParseState {
   Inherited inherited_by_all;
   std::vector<Variable> variables_of_all;
   std::string config_file;
-  std::vector<std::string> without_effect;  // options without an effect, as written, with their values
+  std::vector<std::string> without_effect;  // options that have no effect, as written, with their values
   bool help = false;
   bool version = false;
   bool settings = false;
@@ -51,9 +51,9 @@ struct OptionSpec {
   std::string_view names;  // without dashes, separated by blanks; the help shows the first
   Arity arity;
   OptionEffect effect;
-  Status (*apply)(ParseState&, const ParsedOption&);  // null if there is nothing to do
-  std::string_view values;                            // text for the help, such as "SECONDS"
-  std::string_view help;  // kIgnored and kRefused: what to use in its place, for the message
+  Status (*apply)(ParseState&, const ParsedOption&);  // null if the option needs no action
+  std::string_view values;                            // placeholder for the help, such as "SECONDS"
+  std::string_view help;                              // kIgnored and kRefused: the replacement, for the message
 };
 
 std::span<const OptionSpec> option_table() noexcept;
@@ -61,7 +61,8 @@ std::span<const OptionSpec> option_table() noexcept;
 // Returns the names of an option, without dashes.
 std::vector<std::string_view> names_of(const OptionSpec& option);
 
-// Returns the option that `text` names, with one dash or two; null if there is none. *attached: the text after '='.
+// Returns the option that `text` names, with one dash or two; null if there is none. *attached: receives the text after
+// '='.
 const OptionSpec* find_option(std::string_view text, std::string* attached, bool* has_attached);
 
 }  // namespace hr::launcher

@@ -10,14 +10,14 @@
 
 namespace hr::launcher {
 
-inline constexpr int kUsageExit = 2;  // exit code for a command line that is wrong or cannot be carried out
+inline constexpr int kUsageExit = 2;  // exit code for a command line that is wrong or cannot be executed
 
 using Variable = std::pair<std::string, std::string>;
 
-// Variables of mpiexec's own environment that a program inherits.
+// Variables that a program inherits from mpiexec's own environment.
 struct Inherited {
   bool all = true;
-  std::vector<std::string> names;  // names of the inherited variables, if not all are
+  std::vector<std::string> names;  // names of the inherited variables, unless all are inherited
   bool given = false;              // given on the command line
 };
 
@@ -36,8 +36,8 @@ struct Options {
   std::vector<Program> programs;
   bool label = false;
   topo::Mapping mapping;
-  int as_hosts = 0;              // the number of hosts that programs see; 0: the value of the knob as_hosts
-  std::vector<HostSlots> hosts;  // hosts for programs that name none; empty: those of an allocation, or this host
+  int as_hosts = 0;              // number of hosts that programs see; 0: the value of the knob as_hosts
+  std::vector<HostSlots> hosts;  // hosts for programs that name none; empty: the hosts of an allocation, or this host
   int most_hosts = 0;            // number of those hosts to use; 0: all
   bool not_here = false;         // place no rank on this host
   std::string launcher;          // empty: the value of the knob launcher
@@ -45,7 +45,7 @@ struct Options {
   bool note_oversubscription = false;
   bool do_not_launch = false;         // print the placement of ranks
   bool json = false;                  // print it as JSON
-  std::vector<std::string> machines;  // place ranks on these (topo::read_machine()); empty: on this one
+  std::vector<std::string> machines;  // machines on which to place ranks (topo::read_machine()); empty: this host
   int universe = 0;                   // MPI_UNIVERSE_SIZE; 0: the capacity of the hosts
   double timeout_seconds = 0;         // 0: none
   std::string timeout_origin;         // "--timeout" or the variable that sets it

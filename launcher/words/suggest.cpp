@@ -37,7 +37,7 @@ std::string nearest_word(std::string_view word, std::span<const std::string_view
   if (word.size() > kLongestWord) return nearest;
   for (const std::string_view each : known) {
     const std::size_t distance = edits(word, each);
-    // A known word that has few letters in common with the given one was not meant.
+    // A known word with few letters in common with the given one is not what the user meant.
     if (distance >= least || distance * 2 > each.size()) continue;
     least = distance;
     nearest = each;

@@ -39,13 +39,14 @@ std::vector<std::string> split(std::string_view text, char sign) {
 
 Status read_count(const ParsedOption& given, const char* what, int* value) {
   if (read_number(given.value(), value)) return kOk;
-  return fail(Errc::kOther, "%s: %s is a whole number from 1 to %d", given.text().c_str(), what, kMostRanks);
+  return fail(Errc::kOther, "%s: %s must be an integer from 1 to %d", given.text().c_str(), what, kMostRanks);
 }
 
 Status read_seconds(const std::string& where, const std::string& text, double* seconds) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *seconds);
   if (error == std::errc() && end == text.data() + text.size() && *seconds > 0 && *seconds <= kMostSeconds) return kOk;
-  return fail(Errc::kOther, "%s: seconds are a number above 0 and up to 1e9; without it a job has no limit",
+  return fail(Errc::kOther,
+              "%s: the limit must be a number of seconds above 0 and up to 1e9; without it, a job has no limit",
               where.c_str());
 }
 

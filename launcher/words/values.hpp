@@ -1,4 +1,4 @@
-// Values of options, from text. Each error names the given text, and the possible values.
+// Parses values of options. Each error names the given text and the possible values.
 #pragma once
 
 #include <string>
@@ -19,19 +19,19 @@ struct ParsedOption {
   [[nodiscard]] std::string text() const;  // "-n 4"
 };
 
-// True if they are equal, ignoring case.
+// True if the strings are equal, ignoring case.
 bool alike(std::string_view one, std::string_view two);
 
-// Returns false if the text is not a whole number from 1 to kMostRanks.
+// False if the text is not an integer from 1 to kMostRanks.
 bool read_number(std::string_view text, int* value);
 
-// Splits "a,b" into a and b; empty parts are left out.
+// Splits "a,b" into a and b; empty parts are omitted.
 std::vector<std::string> split(std::string_view text, char sign);
 
-// Reads a whole number from 1 to kMostRanks. `what`: the counted thing, for the message.
+// Reads an integer from 1 to kMostRanks. `what` names the quantity in the error message, such as "the number of ranks".
 Status read_count(const ParsedOption& given, const char* what, int* value);
 
-// Reads seconds, more than 0. `where`: the text's origin, for the message.
+// Reads a positive number of seconds. `where`: the text's origin, for the message.
 Status read_seconds(const std::string& where, const std::string& text, double* seconds);
 
 }  // namespace hr::launcher

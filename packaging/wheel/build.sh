@@ -1,8 +1,8 @@
 #!/bin/sh
 # Builds the wheel for all Linux systems with glibc 2.28 or newer: build.sh <environment> <work directory> <directory for the wheel>
 #
-# The environment has what pyproject.toml needs to build, and requirements-wheel.txt. The work directory keeps the sysroot and the
-# objects, so that a second build is quick.
+# The environment contains the build requirements of pyproject.toml, and requirements-wheel.txt. The work directory
+# keeps the sysroot and the objects, so that a second build is quick.
 set -eu
 environment=$(readlink -f -- "$1")
 mkdir -p "$2" "$3"
@@ -15,7 +15,7 @@ platform=manylinux_2_28_x86_64
 python=$environment/bin/python
 
 [ "$(uname -m)" = x86_64 ] || { echo "build.sh: the wheel is for x86_64, and this machine is $(uname -m)" >&2; exit 1; }
-# The sysroot is made anew when its recipe, Zig or GCC are others.
+# The sysroot is rebuilt when its recipe, Zig or GCC has changed.
 recipe=$(cat "$here/sysroot.sh" "$here/hwloc.sh" "$here"/*.c "$here"/*.cmake | cksum; "$python" -m ziglang version; gcc -dumpfullversion)
 if [ "$(cat "$work/sysroot.recipe" 2>/dev/null)" != "$recipe" ]; then
   echo "sysroot of glibc $glibc"
@@ -26,7 +26,7 @@ if [ "$(cat "$work/sysroot.recipe" 2>/dev/null)" != "$recipe" ]; then
   printf '%s\n' "$recipe" >"$work/sysroot.recipe"
 fi
 
-# Nothing of the machine's libraries: pkg-config sees the sysroot alone.
+# None of the machine's libraries is used: pkg-config sees only the sysroot.
 HEADRACE_SYSROOT=$work/sysroot
 PKG_CONFIG_LIBDIR=$work/sysroot/usr/lib/pkgconfig
 export HEADRACE_SYSROOT PKG_CONFIG_LIBDIR

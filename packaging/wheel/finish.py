@@ -1,4 +1,4 @@
-"""Judges a wheel and gives it its name: finish.py <wheel> <platform> <directory>
+"""Checks a wheel and names it: finish.py <wheel> <platform> <directory>
 
 auditwheel determines the systems on which its files run, by the symbol versions of the C and C++ libraries that they need. A wheel is
 refused if it needs more than `platform`, is too large, needs a library that systems may lack, or lacks kernels for a generation of GPUs.
@@ -24,7 +24,7 @@ def refuse(why: str) -> None:
 
 
 def old_enough(tag: str, platform: str) -> bool:
-    """True if all systems of `platform` are systems of `tag`; a tag of no C library, linux_x86_64, has none for certain."""
+    """True if all systems of `platform` are systems of `tag`; linux_x86_64, a tag without C library, has none."""
     found, wanted = (re.fullmatch(r"manylinux_(\d+)_(\d+)_(\w+)", each) for each in (tag, platform))
     return bool(found and wanted) and found[3] == wanted[3] and (int(found[1]), int(found[2])) <= (int(wanted[1]), int(wanted[2]))
 

@@ -1,5 +1,5 @@
-// Symbols that only later versions of glibc have than the wheel's, and to which the compiler's static libstdc++ or
-// mpiexec refers. They are hidden: each library and program of the wheel has its own, and the system's are unaffected.
+// Symbols that exist only in glibc versions later than the wheel's, and to which the compiler's static libstdc++ or
+// mpiexec refers. They are hidden: each library and program in the wheel has its own, and the system's are unaffected.
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -9,7 +9,7 @@
 
 #pragma GCC visibility push(hidden)
 
-// Since 2.32. False is always right: counters of references are then changed by atomic instructions.
+// Since 2.32. False is always correct: reference counts are then updated with atomic instructions.
 char __libc_single_threaded = 0;
 
 // Since 2.36, for std::random_device.

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Makes a directory for gcc --sysroot with the headers and the link-time libraries of an old C library:
+# Creates a directory for gcc --sysroot with the headers and the link-time libraries of an old C library:
 # sysroot.sh <python that has ziglang> <version of glibc> <directory>
 #
-# Zig's package describes each version of glibc: its headers, and for each function the version that introduced it. From these,
-# Zig's linker makes stub libraries, which define symbols but contain no code. A program that needs a newer C library does not link
-# with them.
+# Zig's package describes each version of glibc: its headers, and for each function the version that introduced it. From
+# these, Zig's linker creates stub libraries, which define symbols but contain no code. A program that needs a newer C
+# library does not link with them.
 set -eu
 python=$1
 version=$2
@@ -16,7 +16,7 @@ ln -s usr/lib "$to/lib"
 ln -s usr/lib "$to/lib64"
 ln -s lib "$to/usr/lib64"
 
-# The libraries, from the files of a link that Zig does.
+# The libraries, from the files of a link performed by Zig.
 work=$(readlink -f -- "$to/work")
 export ZIG_GLOBAL_CACHE_DIR="$work/zig" ZIG_LOCAL_CACHE_DIR="$work/zig-local"
 printf 'int main(void) { return 0; }\n' >"$work/main.c"
@@ -25,7 +25,7 @@ for name in libc.so.6 libm.so.6 libpthread.so.0 libdl.so.2 librt.so.1 libutil.so
   file=$(find "$work/zig" -name "$name" | head -n 1)
   [ -z "$file" ] || cp "$file" "$to/usr/lib/"
 done
-# Its members are named by their places in Zig's cache, below the work directory, where strip would write.
+# Its members are named by their paths in Zig's cache, below the work directory, where strip would write.
 nonshared=$(readlink -f -- "$to/usr/lib/libc_nonshared.a")
 # shellcheck disable=SC2086  # names without blanks
 (cd "$work" && members=$(ar t "$nonshared") && strip --strip-debug $members && rm "$nonshared" && ar rcs "$nonshared" $members)
@@ -42,7 +42,7 @@ for kind in any-linux-any x86-linux-any generic-glibc x86-linux-gnu; do
   cp -R "$zig/lib/libc/include/$kind/." "$to/usr/include/"
 done
 minor=${version#*.}
-# Zig keeps headers of later versions, with an #error; a compiler that asks whether they are there is to find none.
+# Zig keeps headers of later versions, with an #error; a compiler that tests for them must find none.
 grep -rlE '#error ".* did not exist before glibc 2\.[0-9]+"' "$to/usr/include" | while read -r header; do
   since=$(sed -nE 's/.*#error ".* did not exist before glibc 2\.([0-9]+)".*/\1/p' "$header")
   [ "$since" -le "$minor" ] || rm "$header"
@@ -51,18 +51,19 @@ sed -i "s/^#define[ \t]*__GLIBC_MINOR__[ \t].*//" "$to/usr/include/features.h"
 printf '#ifndef __GLIBC_MINOR__\n#define __GLIBC_MINOR__ %s\n#endif\n' "$minor" | cat - "$to/usr/include/features.h" >"$work/features.h"
 mv "$work/features.h" "$to/usr/include/features.h"
 
-# The headers of libstdc++, without what it found in the machine's newer C library; toolchain.cmake names their place.
+# The headers of libstdc++, without the features that it found in the machine's newer C library; toolchain.cmake names
+# their location.
 major=$(gcc -dumpversion)
 triple=$(gcc -print-multiarch)
 cp -R "/usr/include/c++/$major" "$to/usr/include/c++"
 cp -R "/usr/include/$triple/c++/$major/." "$to/usr/include/c++/"
 sed -i -E 's/^#define (_GLIBCXX_(HAVE_ARC4RANDOM|USE_PTHREAD_(COND_CLOCKWAIT|MUTEX_CLOCKLOCK|RWLOCK_CLOCKLOCK))) .*/#undef \1/' \
   "$to/usr/include/c++/bits/c++config.h"
-# A library of headers alone, and the headers of one that is opened at run time.
+# A header-only library, and the headers of one that is opened at run time.
 cp -R /usr/include/nlohmann /usr/include/rdma "$to/usr/include/"
 cp -R /usr/share/cmake/nlohmann_json "$to/usr/share/cmake/"
 
-# Licences of the code that gets into the wheel; hwloc.sh adds hwloc's.
+# Licences of the code in the wheel; hwloc.sh adds hwloc's.
 mkdir -p "$to/usr/share/licenses"
 for package in "libstdc++-$major-dev" nlohmann-json3-dev libfabric-dev libc6-dev; do
   cp "/usr/share/doc/$package/copyright" "$to/usr/share/licenses/$package.txt"

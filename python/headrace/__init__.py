@@ -1,1 +1,1 @@
-"""Headrace: an MPI library built around GPU memory. This package contains its command line."""
+"""Headrace: an MPI library built around GPU memory. This package contains its command-line tools."""

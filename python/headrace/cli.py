@@ -86,7 +86,8 @@ COMMANDS = {"map": Command(where.main, "where a command line would put its ranks
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Ends quietly, like other programs, when nobody reads the output any more (headrace info | head -1)."""
+    """Runs the command. Ends quietly, like other programs, when the reader of the output is gone (headrace info | head
+    -1)."""
     try:
         code = run(sys.argv[1:] if arguments is None else arguments)
         sys.stdout.flush()

@@ -58,7 +58,7 @@ class _Asked(Exception):
 
 
 def _parser(begin: Callable[[list[str]], object]) -> argparse.ArgumentParser:
-    """Returns the parser that a command makes for its arguments."""
+    """Returns the parser that a command creates for its arguments."""
 
     def tell(parser: argparse.ArgumentParser, *_: object) -> None:
         raise _Asked(parser)
@@ -93,7 +93,7 @@ def of_headrace(mpiexec: Command) -> Command:
     helps = {action.dest: action.help or "" for action in commands._choices_actions}
     whole = _command(main)
     for name, parser in commands.choices.items():
-        if name == "map":  # the command has no arguments of its own
+        if name == "map":  # the command defines no arguments of its own
             whole.commands[name] = Command([*mpiexec.options, Option(("--save",), 1, (), "file", "Write a description of this machine to a file")])
         else:
             own = cli.COMMANDS.get(name)
@@ -116,7 +116,7 @@ _headrace_words() {
   [[ $line == *[[:space:]] ]] && words+=("")
   cur=${words[${#words[@]}-1]}
 }
-_headrace_reply() {  # of the candidates, those that fit; without what bash takes for words before
+_headrace_reply() {  # replies with the candidates that match, without the parts that bash treats as earlier words
   local last=$1 before
   shift
   mapfile -t COMPREPLY < <(compgen "$@" -- "$last")

@@ -100,7 +100,7 @@ TABLE = (
     Counterpart("MV2_ASYNC_PROGRESS MV2_OPTIMIZED_ASYNC_PROGRESS", "HEADRACE_PROGRESS_THREAD"),
     Counterpart("MV2_SHOW_ENV_INFO MV2_DEBUG_*", "HEADRACE_VERBOSE, headrace config"),
     Counterpart("MV2_USE_BLOCKING MV2_SPIN_COUNT", "HEADRACE_SPIN_ROUNDS"),
-    # libfabric, below MPICH and Intel MPI: it reads these itself, where Headrace uses it
+    # libfabric, below MPICH and Intel MPI: it reads these itself when Headrace uses it
     Counterpart("FI_PROVIDER", "HEADRACE_OFI_PROVIDER; libfabric reads it in jobs with HEADRACE_NETWORK=ofi"),
     Counterpart("FI_*_IFACE", "HEADRACE_NETWORK_DEVICES; libfabric reads it in jobs with HEADRACE_NETWORK=ofi"),
 )

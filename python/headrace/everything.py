@@ -29,7 +29,7 @@ def _compiler(wrapper: Path) -> dict:
 
 
 def _library(check, prefix: Path) -> dict:
-    """Returns version and place of a network library, by its check of the doctor."""
+    """Returns the version and location of a network library, as found by its doctor check."""
     found = check.find(Facts(prefix=prefix))
     if isinstance(found, str):
         return {"version": None, "why": found}

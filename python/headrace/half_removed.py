@@ -12,7 +12,7 @@ _SHOWN = 6
 
 
 def gone() -> list[str]:
-    """Returns files of pip's list that do not exist; none if pip has no list."""
+    """Returns the files in pip's list that do not exist; none if pip has no list."""
     try:
         ours = metadata.distribution("headrace")
     except metadata.PackageNotFoundError:

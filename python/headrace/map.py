@@ -40,7 +40,7 @@ def main(arguments: list[str]) -> int:
 
 
 def translated(arguments: list[str]) -> list[str]:
-    """Returns the arguments for mpiexec, which would treat "--" as the end of its options."""
+    """Translates the arguments for mpiexec, which would treat "--" as the end of its options."""
     if arguments[:1] == ["--save"]:
         return ["--save-machine", *arguments[1:]]
     words = list(arguments)

@@ -82,7 +82,7 @@ def _text(data: bytes, path: str | os.PathLike) -> str:
 
 
 def read_text(path: str | os.PathLike, most: int = SMALL) -> str:
-    """Does the same, as text in UTF-8."""
+    """Like read_bytes(), but returns the content decoded as UTF-8."""
     return _text(read_bytes(path, most), path)
 
 
@@ -100,8 +100,8 @@ def read_secret(path: str | os.PathLike, most: int = 4096) -> str:
 
 
 def own_directory(path: Path) -> None:
-    """Makes the directory with mode 700. An existing one must belong to this user, and not be writable by others. Raises Unfit,
-    OSError."""
+    """Creates the directory with mode 700. An existing directory must belong to this user, and not be writable by
+    others. Raises Unfit, OSError."""
     path.mkdir(parents=True, exist_ok=True, mode=0o700)
     status = os.stat(path)
     if status.st_uid != os.geteuid():
@@ -126,8 +126,8 @@ def ours_or_missing(path: str | os.PathLike) -> None:
 
 @contextlib.contextmanager
 def unfinished(path: Path) -> Iterator[Path]:
-    """Makes an empty file of this user next to `path`, under an unpredictable name; it becomes `path` when the block ends and is removed if
-    the block fails."""
+    """Creates an empty file of this user next to `path`, under an unpredictable name; it becomes `path` when the block
+    ends and is removed if the block fails."""
     name = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     os.close(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))
     try:

@@ -1,7 +1,8 @@
 """`headrace stack`: the call stacks of all ranks of a job on this host, identical ones grouped.
 
-gdb reads the stacks of C, C++ and Fortran, py-spy those of Python; without them, or if the host permits no debugger, the state of the
-process and the MPI function from its page of counters are shown. A rank is stopped while its stack is read.
+gdb reads the stacks of C, C++ and Fortran, py-spy those of Python; without them, or if the host permits no debugger,
+the state of the process and the MPI function from its counter page are shown. A rank is stopped while its stack is
+read.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _OUTPUT_MOST = 1 << 20
 _STEP = 0.25  # seconds between two checks of the event that ends a debugger
 _THREAD = re.compile(r"Thread (\d+) ")
 _FRAME = re.compile(r"#\d+\s+(?:0x[0-9a-f]+ in )?(?P<function>.+?)(?: \(.*?\))?(?: at (?P<at>\S+)| from (?P<lib>\S+))?$")
-_MPI = re.compile(r"P?MPI_|p?mpi_\w+_?\b")  # Fortran programs call the lower-case names
+_MPI = re.compile(r"P?MPI_|p?mpi_\w+_?\b")  # Fortran programs call lower-case names
 _PYTHON = re.compile(r"\s+(?P<function>\S.*?) \((?P<at>[^()]+:\d+)\)$")
 
 
@@ -62,8 +63,8 @@ def _wait(child: subprocess.Popen, seconds: float, stop: threading.Event | None)
 
 
 def _said(command: list[str], seconds: float, examined: str = "", stop: threading.Event | None = None) -> tuple[str, str]:
-    """Returns a command's output, and the reason if there is none. The command is ended after that time, or once `stop` is set; the process
-    that it examines must continue."""
+    """Returns a command's output, and the reason if there is none. The command is ended after that time, or once `stop`
+    is set; the examined process must continue."""
     stood = _state(examined).startswith("T") if examined else True
     try:
         child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -168,13 +169,13 @@ def look_at_all(pages: Sequence[Page], seconds: float, together: float = float("
 
 
 def outside(frames: list[str]) -> list[str]:
-    """Drops the frames inside an MPI function: ranks that wait in it differ there from moment to moment."""
+    """Drops the frames inside an MPI function: ranks that wait in it differ in these from moment to moment."""
     entries = [place for place, frame in enumerate(frames) if _MPI.match(frame)]
     return frames[entries[-1]:] if entries else frames
 
 
 def groups(stacks: list[Stack]) -> list[list[Stack]]:
-    """Groups ranks with identical stacks. The largest group is last, so that a rank that differs is shown first."""
+    """Groups ranks with identical stacks. The largest group comes last, so that outliers are shown first."""
     made: dict[tuple, list[Stack]] = {}
     for stack in stacks:
         made.setdefault((tuple(stack.python), tuple(outside(stack.frames)), stack.why, stack.now.partition(", waits")[0] if not stack.frames else ""), []).append(stack)
@@ -193,7 +194,7 @@ def short(ranks: list[int]) -> str:
 
 
 def now_of(group: list[Stack]) -> dict[str, list[int]]:
-    """Returns the current activities of the ranks of a group, with the ranks in each."""
+    """Returns the current activities of a group's ranks, with the ranks in each."""
     said: dict[str, list[int]] = {}
     for stack in group:
         said.setdefault(stack.now, []).append(stack.rank)
@@ -218,7 +219,7 @@ def text(job: str, size: int, stacks: list[Stack], full: bool = False) -> str:
 
 
 def pages_of(name: str, pages: list[Page]) -> list[Page]:
-    """Returns the pages of a job by name, the beginning of one, or the number of its mpiexec. Raises Wrong."""
+    """Returns the pages of a job, given by its name, a prefix of that, or the number of its mpiexec. Raises Wrong."""
     jobs: dict[str, list[Page]] = {}
     for page in pages:
         if page.alive():

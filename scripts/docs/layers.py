@@ -19,7 +19,7 @@ from html import escape
 from pathlib import Path
 
 TABLE, PICTURE = "docs/architecture.md", "docs/architecture.svg"
-# The layer `bind` is a shared library, whose target the libraries above it name.
+# The layer `bind` is a shared library, whose target has another name.
 TARGETS = {"mpi_abi": "bind"}
 
 WIDTH, MARGIN, GAP, BETWEEN = 760, 24, 16, 20
@@ -51,7 +51,8 @@ def used_by(text: str) -> set[str]:
 
 
 def read_layers(tree: Path) -> dict[str, set[str]]:
-    """Returns the layers, lowest first, each with the layers that it uses, except those that it also reaches through another one."""
+    """Returns the layers, lowest first, each with the layers that it uses, except those that it also reaches through
+    another layer."""
     names = calls((tree / "src/CMakeLists.txt").read_text(encoding="utf-8"), "foreach")[0][3:]
     texts = {name: file.read_text(encoding="utf-8") for name in names if (file := tree / "src" / name / "CMakeLists.txt").exists()}
     uses = {name: used_by(text) & texts.keys() - {name} for name, text in texts.items()}

@@ -120,7 +120,7 @@ def wrapper_page(names: list[str], language: str, variables: list[tuple[str, str
 # --- headrace ---
 
 class Met(Exception):
-    """Raised in place of parsing: carries the parser of a command."""
+    """Raised instead of parsing; carries the parser of a command."""
 
 
 def parser_of(words: list[str]) -> argparse.ArgumentParser | None:

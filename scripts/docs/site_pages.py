@@ -1,4 +1,4 @@
-"""A hook of MkDocs: pages outside docs/ become pages of the site, links to sources become plain names.
+"""An MkDocs hook: pages outside docs/ become pages of the site, and links to sources become plain names.
 
 The committed documents are read on forges as well, where a link may lead anywhere in the tree. A site has only its pages, so that
 a link to a source file (tests, apps, scripts) keeps its text and loses its target; a target that is not in the tree is an error.
@@ -14,7 +14,7 @@ from mkdocs.structure.files import File
 
 ROOT = Path(__file__).resolve().parents[2]
 LOG = logging.getLogger("mkdocs.hooks.site")
-# Files of the root directory that are pages of the site, and their names there.
+# Files in the root directory that are pages of the site, and their names on the site.
 OUTSIDE = {"CONTRIBUTING.md": "contributing.md", "SECURITY.md": "security.md", "CHANGELOG.md": "changelog.md", "README.md": "readme.md"}
 # Code, which stays as it is, or a link (not an image).
 MARKS = re.compile(r"^ *```.*?^ *```\s*?$|(?<!!)\[(?P<text>[^\]]*)\]\((?P<link>[^)\s]+)\)|`[^`\n]*`", re.M | re.S)

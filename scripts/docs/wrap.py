@@ -103,7 +103,7 @@ def blocks(text: str) -> Iterator[Block]:
 def words(text: str, width: int = WIDTH) -> list[str]:
     """Returns the pieces between which a line may break: words, and code shorter than `width` columns.
 
-    A word that would start a block at the beginning of a line stays after the preceding one. """
+    A word that would start a block at the beginning of a line stays with the preceding one."""
     found: list[str] = []
     for match in _WORD.finditer(text):
         for word in [match[0]] if len(match[0]) < width else match[0].split():

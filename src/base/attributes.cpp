@@ -99,7 +99,7 @@ Status AttributeSet::erase(void* object, int number) {
   if (entry == entries_.end()) return fail(Errc::kKeyval, "no attribute is cached under keyval %d", number);
   const Entry copy = *entry;
   HR_TRY(copy.keyval->remove(object, copy.value));
-  // Searches again, as the callback may have changed the set.
+  // Searches again, because the callback may have changed the set.
   const auto again = find(number);
   if (again != entries_.end()) entries_.erase(again);
   return kOk;
@@ -112,8 +112,8 @@ Status AttributeSet::copy_to(void* object, AttributeSet* to, void* new_object) c
     bool keep = false;
     const Status status = entry.keyval->copy(object, entry.value, &value, &keep);
     if (!status.ok()) {
-      // The new object is abandoned, and its attributes are deleted regardless of what their callbacks return. The
-      // error remains that of the copy.
+      // The new object is abandoned: its attributes are deleted, and errors of their delete callbacks are ignored. The
+      // error returned is that of the copy.
       for (; !to->entries_.empty(); to->entries_.pop_back()) {
         static_cast<void>(to->entries_.back().keyval->remove(new_object, to->entries_.back().value));
       }

@@ -2,10 +2,10 @@
 //
 // A keyval is the program's number for a kind of attribute, with a copy and a delete callback. It stays alive until the
 // program has freed it and no attribute uses it (section 7.7.2); its number is never used again. Callbacks are closures
-// made by bind/ that hold the program's function and extra state. They release the library lock while they run, and may
-// call MPI, even on the same object: no reference into a set is held across a callback. Owner: an AttributeSet belongs
-// to its object; the objects' destructors run no callbacks, so code that frees an object calls clear() first. Threads:
-// library lock.
+// created by bind/ that hold the program's function and extra state. They release the library lock while they run, and
+// may call MPI, even on the same object: no reference into a set is held across a callback. Owner: an AttributeSet
+// belongs to its object; the objects' destructors run no callbacks, so code that frees an object calls clear() first.
+// Threads: library lock.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ class Keyval {
   Delete remove_;
 };
 
-// Makes a keyval and returns its number, which is greater than any predefined one.
+// Creates a keyval and returns its number, which is greater than any predefined one.
 int create_keyval(KeyvalKind kind, Keyval::Copy copy, Keyval::Delete remove);
 // Finds the live keyval with that number. Errors: MPI_ERR_KEYVAL (unknown, freed, or for another kind of object).
 Status find_keyval(KeyvalKind kind, int number, std::shared_ptr<const Keyval>* keyval);
@@ -51,7 +51,7 @@ Status free_keyval(KeyvalKind kind, int number);
 
 class AttributeSet {
  public:
-  // Returns false if no value is cached under `number`.
+  // False if no value is cached under `number`.
   [[nodiscard]] bool get(int number, void** value) const noexcept;
 
   // In the functions below, `object` is the handle that is passed to callbacks. The error code of a failing callback is
@@ -63,7 +63,7 @@ class AttributeSet {
   // is cached under `number`.
   Status erase(void* object, int number);
   // Calls the copy callbacks in the order in which the attributes were set. If one fails, the copies made so far are
-  // deleted again, and `to` is left empty.
+  // deleted, and `to` is left empty.
   Status copy_to(void* object, AttributeSet* to, void* new_object) const;
   // Deletes all attributes, the newest first (the order that section 11.2.4 requires for MPI_COMM_SELF). Stops at the
   // first failure; the remaining ones stay.

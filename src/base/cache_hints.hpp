@@ -1,5 +1,5 @@
-// Hints to a core's caches for lines that two processes write and read in turn. They order nothing and change no value;
-// a processor without these instructions ignores them.
+// Hints to a core's caches for cache lines that two processes write and read in turn. They order nothing and change no
+// value; a processor without these instructions ignores them.
 //
 // A line that another core has read must be fetched back before it can be written (a round trip), and one that a core
 // has just written must be fetched from its cache by the reader (another round trip). Both can be done earlier:
@@ -19,7 +19,7 @@ namespace hr {
 
 inline constexpr std::size_t kCacheLine = 64;
 
-// Maximum; beyond it, demoting costs the writer more time than it saves the reader.
+// Maximum; demoting more costs the writer more time than it saves the reader.
 inline constexpr std::size_t kMaxDemoteBytes = 1024;
 // Maximum; more requests than a core can have pending would delay later ones.
 inline constexpr std::size_t kMaxPrefetchBytes = 4096;
@@ -33,7 +33,7 @@ inline void demote([[maybe_unused]] const void* start, [[maybe_unused]] std::siz
 #endif
 }
 
-// False on AMD's processors, which acquire whole lines without their data when they copy by `rep movsb`; prefetching
+// False on AMD processors, which acquire whole lines without their data when they copy by `rep movsb`; prefetching
 // them first would defeat that.
 inline bool prefetches_for_write() noexcept {
 #if defined(__x86_64__)

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kWords{"device", "full", "types"};
 
-// Returns the first word for which wanted(word) is true; empty: none.
+// Returns the first word for which wanted(word) is true, or an empty string.
 template <class Wanted>
 std::string_view find(Wanted&& wanted) noexcept {
   for (std::string_view rest = knobs().check; !rest.empty();) {

@@ -6,7 +6,7 @@
 
 namespace hr {
 
-// Returns the time of MPI_Wtime (section 9.6): CLOCK_MONOTONIC, common to all processes of a node.
+// Returns the time of MPI_Wtime (section 9.6): CLOCK_MONOTONIC, common to all processes on a node.
 inline double now_seconds() noexcept {
   timespec time{};
   ::clock_gettime(CLOCK_MONOTONIC, &time);
@@ -19,7 +19,7 @@ inline double clock_resolution_seconds() noexcept {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-// Returns the processor's counter, which has a fixed rate, for durations too short for the clock.
+// Returns the processor's time-stamp counter, which has a fixed rate; for durations too short for the clock.
 inline std::uint64_t ticks() noexcept {
 #if defined(__x86_64__)
   return __builtin_ia32_rdtsc();

@@ -8,8 +8,8 @@ namespace hr {
 
 using Count = std::int64_t;
 
-// A read-only view of an argument array that is `int` in a function's plain form and 64 bits wide in its
-// _c form, so that one implementation serves both without a copy. Does not own the array.
+// A read-only view of an argument array whose elements are `int` in a function's plain form and 64 bits wide in its _c
+// form, so that one implementation serves both without a copy. Does not own the array.
 class CountArray {
  public:
   constexpr CountArray() noexcept = default;

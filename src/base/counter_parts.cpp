@@ -12,11 +12,11 @@
 namespace hr::counters {
 namespace {
 
-// The first part belongs to no thread or channel: the counts of those that found no free part are added to it, under
-// the library lock.
+// The first part belongs to no thread or channel: the counts of threads and channels that found no free part are added
+// to it, under the library lock.
 std::atomic<bool> taken[kParts] = {true};
 
-// Returns the row of a process; kPeers if it has no row of its own.
+// Returns the row of a process; kPeers if it has none.
 std::size_t index_of(int process) noexcept {
   const Value wanted = static_cast<Value>(process) + 1;
   for (std::size_t i = 0; i < kPeers - kClasses; ++i) {
@@ -29,7 +29,7 @@ std::size_t index_of(int process) noexcept {
 
 bool is_shared(const Part& part) noexcept { return &part >= std::begin(parts.part) && &part < std::end(parts.part); }
 
-// Makes all parts up to this one readable for others. False if there is no memory for them.
+// Makes all parts up to this one readable by other processes. False if there is no memory for them.
 bool use_up_to(std::size_t index) noexcept {
   if (detail::parts_used.load(std::memory_order_acquire) > index) return true;
   const LibraryGuard guard;

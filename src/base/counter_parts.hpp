@@ -1,16 +1,16 @@
 // Parts of the page of counters: counters that each thread and each channel keeps separately (p2p/channel.hpp).
 //
-// counters::page is written under the library lock, which calls on channels do not take. They count in parts that lie
-// behind the page in the same memory file: a channel in one of its own, under its lock, and a thread in one of its own.
-// So a part has one writer at a time, and counting in it takes no lock and no atomic operation. A counter's value is
-// that of the page plus those of all parts (the highest of them for a high-water mark): readers add them up, inside the
-// process with total() and outside it by the description in the page (counters_text.cpp).
+// counters::page is written under the library lock, which calls on channels do not take. They count in parts that
+// follow the page in the same memory file: each channel has its own part, which it writes under its lock, and so has
+// each thread. So a part has one writer at a time, and counting in it takes no lock and no atomic operation. A
+// counter's value is that of the page plus those of all parts (the highest of them for a high-water mark): readers add
+// them up, inside the process with total() and outside it by the description in the page (counters_text.cpp).
 //
-// A thread takes a part at its first call on a channel and gives it back when it ends; its counts stay in it, and the
-// next thread adds to them. A thread or channel that finds none free, because there are too many or memory is lacking,
-// counts in memory of its own, which is added to the first part when the thread or channel ends. Owner: process-wide,
-// until its end. Threads: any may take and give back parts; each part as above. Memory order: none between values. TSan
-// sees relaxed atomic operations.
+// A thread takes a part on its first call on a channel and returns it when it ends; the counts stay in the part, and
+// the next thread adds to them. A thread or channel that finds no free part, because there are too many or memory is
+// lacking, counts in its own memory, which is added to the first part when the thread or channel ends. Owner:
+// process-wide, until its end. Threads: any may take and return parts; each part as above. Memory order: none
+// between values. TSan sees relaxed atomic operations.
 #pragma once
 
 #include <atomic>
@@ -25,10 +25,10 @@ namespace hr::counters {
 inline constexpr std::size_t kParts = 128;
 // Number of parts reserved for channels: threads do not take them.
 inline constexpr std::size_t kPartsOfChannels = 33;
-// Space for the functions that channels carry out, which are numbered separately (`place` below).
+// Space for the functions that channels execute, which are numbered separately (`place` below).
 inline constexpr std::size_t kPlaces = 48;
 
-// Messages to a process, and waits for it; the row is that of the page.
+// Messages to a process, and waits for it; uses the same row number as the page.
 struct PeerPart {
   Amount sent;  // the program's
   Value waits;
@@ -60,7 +60,7 @@ struct alignas(kPageAlignment) Part {
   Value timed;  // the place of the call that is timed now; 0: none
   Value timed_since;
   Value waited_before;
-  // Messages of a channel, waits of a thread.
+  // Sent messages (of a channel) and waits (of a thread), by peer.
   PeerPart peers[kPeers];
 };
 
@@ -72,7 +72,7 @@ inline constinit Parts parts{};
 
 namespace detail {
 inline std::atomic<std::size_t> parts_used{0};
-// One word, so that the initial-exec model of thread-local storage has room for it.
+// One word, so that it fits into the static thread-local storage of the initial-exec model.
 __attribute__((tls_model("initial-exec"))) inline constinit thread_local Part* own = nullptr;
 }  // namespace detail
 
@@ -101,7 +101,7 @@ inline void raise(Level& level) noexcept {
   if (level.now > level.most) set(level.most, level.now);
 }
 
-// Returns a part for a channel. It is given back with its counts in it, and the next channel adds to them.
+// Returns a part for a channel. give_back() keeps the counts in the part, and the next channel adds to them.
 Part& take_part() noexcept;
 void give_back(Part& part) noexcept;
 // Returns the part of this thread.
@@ -125,7 +125,7 @@ void end_wait(Part& of_thread, int process) noexcept;
 void begin_timing(Part& part, std::size_t place) noexcept;
 void end_timing(Part& part) noexcept;
 
-// Counts one call of this thread that a channel carries out. Owner: the body of the call.
+// Counts one call of this thread that a channel executes. Owner: the body of the call.
 class ChannelCall {
  public:
   ChannelCall(std::size_t number, std::size_t place) noexcept : part_(own_part()), place_(place) {
@@ -146,7 +146,7 @@ class ChannelCall {
 
   // Counts the bytes of a message that the call sends.
   void sends(std::size_t bytes) noexcept { add_to(part_.functions[place_].bytes, bytes); }
-  // Takes the count back: the call turns out to be for channel 0, which counts it.
+  // Undoes the count: the call turns out to be for channel 0, which counts it.
   void withdraw() noexcept { add_to(part_.functions[place_].calls, ~Value{0}); }
 
  private:
@@ -155,7 +155,7 @@ class ChannelCall {
   const std::size_t place_;
 };
 
-// Returns the value of a counter: that of the page, and of each part, in which of(part) finds it.
+// Returns the value of a counter: its value in the page plus that in each part, where of(part) finds it.
 template <class Of>
 [[nodiscard]] Value total(Value of_page, Of&& of) noexcept {
   const std::size_t used = detail::parts_used.load(std::memory_order_acquire);

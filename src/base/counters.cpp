@@ -26,7 +26,8 @@ Peer& row_of(int process, PeerClass peer_class) noexcept {
     if (row.process == wanted) return row;
     if (row.process != 0) continue;
     row.peer_class = static_cast<Value>(peer_class);
-    std::atomic_ref<Value>(row.process).store(wanted, std::memory_order_relaxed);  // threads of channels look for rows
+    std::atomic_ref<Value>(row.process).store(wanted, std::memory_order_relaxed);  // threads that use channels look for
+                                                                                   // rows
     return row;
   }
   Peer& others = row_of_others(peer_class);

@@ -52,8 +52,8 @@ struct Head {
 // Current activity.
 struct Now {
   Value function;       // number of the function that the program is in; 0: in none
-  Value waiting_since;  // CLOCK_MONOTONIC, nanoseconds; 0: it is not waiting, or has not waited long
-  Value waiting_for;    // the process waited for, + 1; 0: not a single one
+  Value waiting_since;  // CLOCK_MONOTONIC, nanoseconds; 0: not waiting, or not for long
+  Value waiting_for;    // 1 + the process that is waited for; 0: several or none
 };
 
 struct Amount {
@@ -76,9 +76,9 @@ struct Function {
 enum class PeerClass : std::uint8_t { kSelf, kHost, kOtherHost };
 
 // Another process to which a message has been sent. The last rows, one per class, are for all processes without a row.
-// The process of a row does not change.
+// A row is never assigned to another process.
 struct Peer {
-  Value process;     // + 1: its index in the table of processes, the rank for those of this job; 0: no row yet
+  Value process;     // 1 + its index in the table of processes (the rank for processes of this job); 0: unused row
   Value peer_class;  // PeerClass
   Amount sent[2];    // the program's messages; the library's own (collective operations, agreements, ...)
   Value waits;
@@ -173,15 +173,15 @@ inline void count_rendezvous(std::size_t bytes) noexcept { page.rendezvous.add(b
 void count_mark(int level) noexcept;
 
 // Begin and end the count of a wait that has become long. A wait within another one is not counted.
-[[nodiscard]] bool begin_wait(int process) noexcept;  // process -1: no single one; false: within another wait
+[[nodiscard]] bool begin_wait(int process) noexcept;  // process -1: several or none; false: within another wait
 void end_wait(int process) noexcept;
 
 // Time a call of a function; only some calls are timed.
 void begin_timing(std::size_t function) noexcept;
 void end_timing() noexcept;
 
-// Counts one call by the program of the function with that number, from 1 on. Owner: the entry point, with the library
-// lock held.
+// Counts one call by the program of the function with that number, starting from 1. Owner: the entry point, with the
+// library lock held.
 template <std::size_t kFunction>
 class Call {
  public:
@@ -199,7 +199,7 @@ class Call {
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 };
-// Does the same for a call that may lack the lock, in which case it is not counted.
+// Counts a call like Call, but only if the thread holds the library lock.
 template <std::size_t kFunction>
 class CallIf {
  public:

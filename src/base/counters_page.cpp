@@ -28,7 +28,7 @@ Status refused(const char* what, const std::string& name, int code) {
               name.c_str(), std::strerror(code));
 }
 
-// File of the page, which stays open; -1 if the parts are not in a file.
+// Descriptor of the page's file, which stays open; -1 if the parts are not in a file.
 int file_of_parts = -1;
 
 // Places in the file.
@@ -43,7 +43,7 @@ bool place(void* at, std::size_t bytes, int file, std::size_t from) noexcept {
 }
 
 // Reserves memory for the page and the parts in use now, so that a lack of it is an error here and not a bus error
-// later. The file has room for all parts.
+// later. The file is large enough for all parts.
 Status fill(int file, const std::string& name, std::size_t bytes, void** memory) {
   if (bytes_with(kParts) > largest_file()) return refused("size", name, EFBIG);
   if (::ftruncate(file, static_cast<off_t>(bytes_with(kParts))) != 0) return refused("size", name, errno);

@@ -1,8 +1,8 @@
-// Makes the page of counters readable for other processes: shared memory replaces the static memory.
+// Makes the page of counters readable by other processes: shared memory replaces the static memory.
 //
 // It is a memory file named headrace.<job>.counters.<rank>, which others find in /proc/<process>/fd and which
 // disappears with the last process that has it open: nothing ever remains. Only the same user may read it. Owner:
-// process-wide, made once. Threads: library lock.
+// process-wide, created once. Threads: library lock.
 #pragma once
 
 #include <cstddef>
@@ -28,13 +28,14 @@ struct About {
   std::vector<std::string_view> algorithms;
   std::vector<std::string_view> operations;  // names of collective operations
   std::span<const std::uint16_t>
-      places;  // numbers of the functions that channels carry out, in the order of their places
+      places;  // numbers of the functions that channels execute, in the order of their places
 };
 
 // Publishes the page. *file: must stay open, as others find the page through it. Errors: MPI_ERR_OTHER, with the cause;
 // counting continues but is not visible.
 Status publish(const About& about, int* file);
-// Makes this part (counter_parts.hpp), and those before it, readable for others. False if there is no memory for it.
+// Makes this part (counter_parts.hpp), and those before it, readable by other processes. False if there is no memory
+// for it.
 bool show_part(std::size_t index) noexcept;
 // Records that MPI_Finalize has been called; later counts are still visible.
 void note_finalized() noexcept;

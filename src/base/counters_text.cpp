@@ -116,7 +116,7 @@ struct Entry {
   const char* sentence;
   const char* dimension = nullptr;
   std::size_t stride = 0;
-  const char* rest_of = nullptr;  // element 0 is the remainder of that counter
+  const char* rest_of = nullptr;  // element 0 is computed: the rest of that counter
 };
 
 #define HR_AT(member) offsetof(Page, member)
@@ -220,7 +220,7 @@ std::string entries() {
   return out + "]";
 }
 
-// Describes `count` counters that the parts and the page have in common: where they begin in both, and their strides.
+// Describes `count` counters that the parts and the page have in common: their offsets in both, and their strides.
 std::string range(std::size_t in_part, std::size_t in_page, std::size_t count, std::size_t part_stride = sizeof(Value),
                   std::size_t page_stride = sizeof(Value)) {
   std::string out;

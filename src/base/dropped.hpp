@@ -7,7 +7,7 @@
 
 namespace hr {
 
-// Reports a dropped message. `why`: its fault. `from`: the process that sent it, or -1 if unknown.
+// Reports a dropped message. `why`: what is wrong with it. `from`: the process that sent it, or -1 if unknown.
 [[gnu::cold, gnu::noinline]] void drop_message(int from, const char* why) noexcept;
 
 }  // namespace hr

@@ -1,8 +1,8 @@
-// FileStates: the state of a layer's files while the layer is in use; each file defines its own struct, which is in no
-// header.
+// FileStates: state of each source file of a layer while the layer is in use; each file defines its own struct, which
+// is in no header.
 //
-// A state is made at its first use and destroyed with the object that holds all of them, which the layer makes at init
-// and destroys at finalize. So no state is left over from an earlier start. Owner: the layer's state object. Threads:
+// A state is created on first use and destroyed with the object that holds all of them, which the layer creates at init
+// and destroys at finalize. So no state survives from an earlier session. Owner: the layer's state object. Threads:
 // library lock.
 #pragma once
 

@@ -36,8 +36,8 @@ void flush_standard_without_lock() { ::fflush_unlocked(stdout); }
 void flush_all() { std::fflush(nullptr); }
 
 // Flushes C++ streams, which buffer text themselves if they are not synchronised with C's. Uses the program's C++
-// library, by its symbols, as this library may use another one. If the program has never used the streams, the first
-// call here creates them.
+// library, found by its symbols, as this library may use another one. If the program has never used the streams, the
+// first call here creates them.
 void flush_cpp() {
   static char initializer[16];
   const auto make = find<void (*)(void*)>("_ZNSt8ios_base4InitC1Ev");
@@ -102,7 +102,7 @@ bool ended(Flusher& flusher) noexcept {
   return result == 0;
 }
 
-// Runs a step in a thread; false if it could not run, or does not end in time.
+// Runs a step in a thread; false if the thread could not be started, or does not end in time.
 bool flush(Flusher& flusher) noexcept { return begin(flusher) && ended(flusher); }
 
 // Flushes from this thread if the stream is not locked, for the case that no thread could be started.

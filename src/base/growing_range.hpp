@@ -1,4 +1,4 @@
-// Address space for an Arena (object.hpp): a range with a fixed beginning that grows at its end.
+// Address space for an Arena (object.hpp): a range with a fixed start that grows at its end.
 //
 // If address space costs nothing, the whole range is reserved at once. If it is limited (`ulimit -v`, a machine that
 // does not overcommit), pieces are mapped one after another, at addresses that are not in use. Owner: the arena; a
@@ -9,7 +9,7 @@
 
 namespace hr::growing_range {
 
-// Begins a range of up to `most` bytes and stores its address in *base. Returns the bytes usable so far; 0: no address
+// Creates a range of up to `most` bytes and stores its address in *base. Returns the bytes usable so far; 0: no address
 // space is available.
 [[gnu::cold]] std::size_t begin(std::byte** base, std::size_t most) noexcept;
 

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::uint32_t kReplacement = 0xfffd;
 
-// Removes and returns one character of UTF-8; U+FFFD for a byte that begins none.
+// Removes and returns one UTF-8 character; U+FFFD for a byte that begins none.
 std::uint32_t take_character(std::string_view* text) {
   const auto byte = [&](std::size_t at) { return static_cast<std::uint32_t>(static_cast<unsigned char>((*text)[at])); };
   const std::uint32_t first = byte(0);

@@ -7,7 +7,7 @@
 //   json.end_object();
 //   std::puts(json.text().c_str());
 //
-// Owned by its user; one thread. A key is followed by one value, object or array; begin and end calls are balanced.
+// Owner: its user. Threads: one. A key is followed by one value, object or array; begin and end calls are balanced.
 // Text is written as ASCII: a character of valid UTF-8 as its escape, any other byte as U+FFFD.
 #pragma once
 
@@ -19,7 +19,7 @@
 
 namespace hr {
 
-// Returns the text as a JSON string, in quotes.
+// Returns `text` as a JSON string, in quotes.
 [[nodiscard]] std::string json_quoted(std::string_view text);
 
 class JsonWriter {

@@ -30,7 +30,7 @@ constexpr Rule kRules[] = {
 #undef HR_KNOB_RULE
 };
 
-// Knobs' names in earlier versions; nullptr ends the list.
+// Names of knobs in earlier versions; nullptr ends the list.
 struct FormerName {
   const char* former;
   const char* name;
@@ -41,7 +41,7 @@ constexpr FormerName kFormerNames[] = {
 #undef HR_FORMER_NAME
 };
 
-// Returns the current name of a knob that had this name in an earlier version; empty if there is none.
+// Returns the current name of the knob that was called `name` in an earlier version; empty if there is none.
 std::string_view renamed(std::string_view name) noexcept {
   for (const FormerName* each = kFormerNames; each->former != nullptr; ++each) {
     if (each->former == name) return each->name;
@@ -112,7 +112,7 @@ std::optional<T> parse(std::string_view text, const char* values) {
   }
 }
 
-// The default is always allowed, even if it lies outside the range ("0 chooses").
+// The default is always allowed, even if it lies outside the range ("0 chooses automatically").
 template <class T>
 bool allowed(const T& value, const Rule& rule) {
   if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {

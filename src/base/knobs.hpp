@@ -5,7 +5,7 @@
 // (tuned_knobs.hpp), the configuration file (HEADRACE_CONFIG_FILE, else $XDG_CONFIG_HOME/headrace.conf or
 // ~/.config/headrace.conf: `name = value` lines), the environment (HEADRACE_<NAME>). A value that cannot be parsed or
 // is out of range is reported on standard error, and the default stays. Only this file's .cpp and counters_text.cpp
-// call getenv. Threads: filled at the first use (thread-safe), and read-only afterwards, except for set_knob() and
+// call getenv. Threads: filled on first use (thread-safe), and read-only afterwards, except for set_knob() and
 // take_job_knobs() at initialisation.
 #pragma once
 
@@ -36,16 +36,17 @@ struct KnobRecord {
 };
 
 std::span<const KnobRecord> knob_records() noexcept;
-// Return the current value of a knob as text, and its origin, by index into knob_records().
+// Return a knob's current value as a string, and its origin. `index`: into knob_records().
 std::string knob_text(std::size_t index);
 std::string knob_text(std::string_view name);  // "": no such knob
 KnobOrigin knob_origin(std::size_t index) noexcept;
 // Returns the tuned knobs: their file, and whether it is used.
 const TunedKnobs& tuned_knobs() noexcept;
-// Returns the value of a knob of bytes that was tuned for some peers only, given as in tuned_knobs.hpp: "same-host",
+// Returns the value of a size knob that was tuned for some peers only, given as in tuned_knobs.hpp: "same-host",
 // "a,b". None if there is no such value, or the knob has been set explicitly.
 std::optional<std::size_t> tuned_for_peers(std::string_view name, std::string_view peers);
-// Parses and stores a value; false if the text is not a value of that knob. For MPI_T before initialisation, and tests.
+// Parses and stores a value; false if `text` is not a valid value of the knob. For MPI_T before initialisation, and
+// tests.
 bool set_knob(std::string_view name, std::string_view text);
 
 // A knob of scope job whose value is not the default; process 0 sends these to the others.
@@ -55,7 +56,8 @@ struct JobKnob {
 };
 std::vector<JobKnob> job_knobs();
 // Sets every knob of scope job to the value of process 0, or to the default if `told` does not name it. Called at
-// initialisation. Returns the knobs that had another value here before. Unknown names (of another version) are ignored.
+// initialisation. Returns the knobs that had another value in this process. Unknown names (of another version) are
+// ignored.
 std::vector<JobKnob> take_job_knobs(std::span<const JobKnob> told);
 
 // Returns the directory of this user's configuration files: $XDG_CONFIG_HOME, else ~/.config; empty if neither is

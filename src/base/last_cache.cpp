@@ -8,7 +8,7 @@ namespace hr {
 namespace {
 
 constexpr unsigned kMostCpus = 8192;
-constexpr int kMostCaches = 16;  // limit of the caches of one CPU
+constexpr int kMostCaches = 16;  // maximum number of caches of one CPU
 
 std::string line_of(const std::string& path) {
   std::string line;

@@ -1,6 +1,6 @@
 // LayerState: state of a layer while MPI is in use, from its init() to its finalize(). An owning pointer like
-// std::unique_ptr, except that a program that exits without MPI_Finalize leaves the object as it is. Destructors at
-// exit run in an order that no layer chooses, so one layer's could use what another has already released, and other
+// std::unique_ptr, except that a program that exits without MPI_Finalize leaves the object as it is. No layer controls
+// the order of destructors at exit, so one layer's destructor could use what another has already released, and other
 // threads may still be in the library. The system frees the memory; the launcher removes resources outside the process.
 // Threads: library lock.
 #pragma once

@@ -1,4 +1,4 @@
-// Threads of the library, which leave the program's signals to the program's threads.
+// The library's threads, which leave the program's signals to the program's threads.
 #pragma once
 
 #include <pthread.h>
@@ -9,8 +9,8 @@
 
 namespace hr {
 
-// Starts a thread that may run any code of the library: it has enough stack even if `ulimit -s` limits that of threads.
-// Returns pthread_create()'s result.
+// Starts a thread that may run any code of the library: its stack is large enough even if `ulimit -s` limits the stacks
+// of threads. Returns pthread_create()'s result.
 inline int start_library_thread(pthread_t* thread, void* (*run)(void*), void* argument) noexcept {
   constexpr std::size_t kLeastStack = std::size_t{1} << 20;
   pthread_attr_t attributes;

@@ -1,7 +1,7 @@
 // IntrusiveList: a doubly linked list whose links are members of the elements.
 //
 // Owner: none; the list neither owns nor frees its elements. An element is in at most one list per Link member and must
-// be removed before it is destroyed. Threads: no threads of its own; guarded by its owner.
+// be removed before it is destroyed. Threads: guarded by the list's owner.
 #pragma once
 
 #include <cstddef>
@@ -51,7 +51,7 @@ class IntrusiveList {
     position->previous = link;
   }
   static T* owner(Link* link) noexcept {
-    // Offset of the member within T; T need not be standard-layout for GCC and Clang.
+    // Offset of the member within T; GCC and Clang do not require T to be standard-layout.
     const auto offset = reinterpret_cast<std::size_t>(&(reinterpret_cast<T*>(0x1000)->*kLink)) - 0x1000;
     return reinterpret_cast<T*>(reinterpret_cast<std::byte*>(link) - offset);
   }

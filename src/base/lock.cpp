@@ -9,8 +9,8 @@
 namespace hr {
 namespace {
 std::mutex mutex;
-// Recursion depth of this thread; nonzero exactly while it holds the mutex. One word, so that the initial-exec model of
-// thread-local storage has room for it: every call of a program with threads reads it.
+// Recursion depth of this thread; nonzero exactly while it holds the mutex. One word, so that it fits into
+// the static thread-local storage of the initial-exec model: every call of a program with threads reads it.
 __attribute__((tls_model("initial-exec"))) constinit thread_local int held_depth = 0;
 constexpr int kTries = 20;
 constexpr int kTriesAwake = 400;
@@ -30,7 +30,8 @@ bool LibraryLock::try_acquire() noexcept {
   return true;
 }
 
-// Counts the thread as waiting until the end, so that threads that hold the lock in waiting loops give way.
+// Counts the thread as waiting until the function returns, so that threads that hold the lock in waiting loops give
+// way.
 bool LibraryLock::take(int tries, bool sleeps) noexcept {
   if (mutex.try_lock()) return true;
   waiters_.fetch_add(1, std::memory_order_relaxed);

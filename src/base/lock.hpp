@@ -3,11 +3,11 @@
 //
 // Rules: a function below bind/ runs with the lock held and needs no locks of its own, unless its header says that it
 // runs on a thread of the library. A waiting loop calls LibraryLock::yield() between two rounds of progress to let
-// other threads in; a round itself may also release the lock, for a long copy (p2p/progress.hpp). Operations and error
-// handlers of the program run with the lock held (they may call MPI). Callbacks of attributes run without it, as they
-// may wait for a lock of the program whose owner waits for this one. A waiting thread is counted from its first failed
-// attempt until it has the lock (contended()), so that others can give way. Cost with a single thread: one predictable
-// branch.
+// other threads in; a round itself may also release the lock, for a long copy (p2p/progress.hpp). The program's
+// reduction operations and error handlers run with the lock held (they may call MPI). Callbacks of attributes run
+// without it, as they may wait for a lock of the program whose owner waits for this one. A waiting thread is counted
+// from its first failed attempt until it has the lock (contended()), so that others can give way. Cost with a single
+// thread: one predictable branch.
 #pragma once
 
 #include <pthread.h>
@@ -22,8 +22,8 @@ class LibraryLock {
  public:
   // Called once, in MPI_Init_thread, before other threads may enter.
   static void enable() noexcept;
-  // Sets whether there are cores to spare. If so, a thread that waits for the lock stays awake for as long as a round
-  // of progress that submits work to a device may take; otherwise it falls asleep sooner. Called with the lock held.
+  // Sets whether there are cores to spare. If so, a thread that waits for the lock spins for as long as a round of
+  // progress that submits work to a device may take; otherwise it sleeps sooner. Called with the lock held.
   static void wait_awake(bool awake) noexcept;
   [[nodiscard]] static bool enabled() noexcept { return enabled_; }
 
@@ -35,11 +35,11 @@ class LibraryLock {
     if (enabled_) [[unlikely]]
       release_slow();
   }
-  // Tries to take the lock for a thread of the library, which does not wait: false if another thread has it. Needs
-  // enable(); ends with release().
+  // Tries to take the lock for a thread of the library, without waiting: false if another thread has it. Requires
+  // enable(); undone by release().
   [[nodiscard]] static bool try_acquire() noexcept;
-  // Takes the lock for a call that can do without it: false if it does not become free within a microsecond or two.
-  // Needs enable().
+  // Takes the lock for a call that can do without it: false if it is not free within a microsecond or two. Requires
+  // enable().
   [[nodiscard]] static bool acquire_soon() noexcept;
   // Number of calls of acquire() by threads that did not hold the lock.
   [[nodiscard]] static unsigned acquisitions() noexcept { return acquisitions_.load(std::memory_order_relaxed); }

@@ -1,7 +1,7 @@
 // Log lines for people: "[headrace 3/8] text", one write per line, to standard error.
 //
 // The level is the knob `verbose` (0: errors only, 1: also notes, 2: also decisions, 3: everything). note_once() prints
-// a text at its first use in this process, at level 1.
+// a line only once per process, at level 1.
 #pragma once
 
 namespace hr::log {

@@ -87,7 +87,7 @@ class Arena {
   static Arena& instance() noexcept;
   constexpr Arena() = default;
 
-  // Returns nullptr if there is no memory for one more.
+  // Returns nullptr if there is no memory for another object.
   template <class... Args>
   [[nodiscard]] T* create(Args&&... args) {
     void* slot = allocate();
@@ -123,7 +123,7 @@ class Arena {
 
   // True if the address is a live object of this arena. Never reads outside its range.
   [[nodiscard]] bool owns(const void* address) const noexcept { return owns(address, T::kKind); }
-  // Does the same for objects whose kind become() has changed.
+  // True if the address is a live object of this arena whose kind become() has changed to `kind`.
   [[nodiscard]] bool owns(const void* address, ObjectKind kind) const noexcept {
     const auto offset = reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(base_);
     return offset < used_bytes_.load(std::memory_order_relaxed) && offset % sizeof(Slot) == 0 &&

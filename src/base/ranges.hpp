@@ -1,4 +1,4 @@
-// Writes an ascending list of whole numbers as "0-3,7".
+// Writes an ascending list of integers as "0-3,7".
 #pragma once
 
 #include <string>

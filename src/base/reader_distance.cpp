@@ -16,8 +16,7 @@
 namespace hr {
 namespace {
 
-// Number of writes between two timed loads, once the decision is firm, as a load from far away takes a quarter of a
-// microsecond.
+// Number of writes between two timed loads, once the decision is firm, as a load from a distant cache is slow.
 constexpr std::uint32_t kBetween = 32;
 constexpr std::uint32_t kForever = std::numeric_limits<std::uint32_t>::max();
 
@@ -35,7 +34,7 @@ std::uint64_t ticks_of(Load load) noexcept {
 
 // Times of loads, in ticks.
 struct Loads {
-  std::uint64_t from_cache;   // time from the nearest cache: mostly the cost of reading the clock
+  std::uint64_t from_cache;   // time of a load from the nearest cache: mostly the cost of reading the clock
   std::uint64_t from_memory;  // in addition to from_cache
 };
 

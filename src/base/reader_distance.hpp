@@ -1,15 +1,16 @@
 // ReaderDistance: decides whether data that this process writes for another one is written with non-temporal stores.
 //
-// The distance of their cores decides. A line that is written in the usual way is transferred twice between the two
+// The distance of their cores decides. A line that is written with plain stores is transferred twice between the two
 // cores' caches, from its last reader to the writer and back; with non-temporal stores it is transferred once, from
 // memory. So the reader is considered far if two transfers between the caches take longer than one from memory. The
 // system's tables do not show this (virtual machines report one cache for all cores, and move the cores), so it is
 // measured: from time to time this process times a load that it makes anyway, of a word that the reader has written
-// since and so has in its cache; and once per process it times a line from memory. A decision changes only after two
+// since and so has in its cache; and once per process it times a load from memory. The decision changes only after two
 // loads in a row that agree, as a process may lose its core during one.
 //
-// Measured on AMD processors only, unless the knob shm_nontemporal_stores decides: Intel's processors gain nothing from
-// such stores. Owner: the writer (a ring's producer; the shared segment of a communicator). Threads: library lock.
+// Measured on AMD processors only, and only if the knob shm_nontemporal_stores does not decide: Intel processors gain
+// nothing from such stores. Owner: the writer (a ring's producer; the shared segment of a communicator). Threads:
+// library lock.
 #pragma once
 
 #include <atomic>
@@ -37,8 +38,8 @@ class ReaderDistance {
     return timed_load(word, seen);
   }
 
-  // Updates the decision. `from_reader`: the ticks that it took to load a line from the reader's cache; `from_memory`:
-  // those that it takes from memory. Neither includes the time of a load from the nearest cache.
+  // Updates the decision. `from_reader`: ticks that loading a line from the reader's cache took; `from_memory`: ticks
+  // for a line from memory. Neither includes the time of a load from the nearest cache.
   void learn(std::uint64_t from_reader, std::uint64_t from_memory) noexcept;
 
  private:

@@ -1,4 +1,4 @@
-// Parses lines "name = value  # comment" of files with settings. Owner: views into the line. Threads: any.
+// Parses lines "name = value # comment" of configuration files. Owner: views into the line. Threads: any.
 #pragma once
 
 #include <string_view>

@@ -20,7 +20,7 @@
 namespace hr {
 namespace {
 
-// Returns the target of a link below /proc; empty if it cannot be read.
+// Returns the target of a link under /proc; empty if it cannot be read.
 std::string target_of(const std::string& link) {
   char text[512];
   const ssize_t length = ::readlink(link.c_str(), text, sizeof text);
@@ -28,8 +28,8 @@ std::string target_of(const std::string& link) {
 }
 
 // True if this process is in the launcher's namespace of that kind ("pid", "user"), or in the machine's if the
-// launcher's is not visible as it belongs to another user. The launcher's other processes are then most likely in it,
-// too.
+// launcher's is not visible because it belongs to another user. The launcher's other processes are then most likely in
+// that namespace, too.
 bool in_launchers(const char* kind, const char* machines) {
   const std::string own = target_of(std::string("/proc/self/ns/") + kind);
   const std::string parents = target_of("/proc/" + std::to_string(::getppid()) + "/ns/" + kind);
@@ -42,16 +42,16 @@ constexpr std::string_view kProcesses = "/proc/";
 // Flags of open(), as a name may be another user's link, or a FIFO.
 constexpr int kSafeOpen = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
 
-// Returns the path behind a descriptor's link in /proc, such as "/dev/shm/#1234", the system's form for a file without
-// a name. Returns any other path unchanged.
+// Returns the target of a descriptor's link in /proc, such as "/dev/shm/#1234", the system's notation for a file
+// without a name. Returns any other path unchanged.
 std::string place_of(const std::string& path) {
   if (!path.starts_with(kProcesses)) return path;
   const std::string target = target_of(path);
   return target.starts_with('/') ? target.substr(0, target.find(" (deleted)")) : path;
 }
 
-// True if processes that were started together with this one can open its open files: they see it under its pid, and
-// have permission. The numbers are those of a machine's initial namespaces, fixed in the kernel's interface.
+// True if processes that were started together with this one can open its open files: they see this process under its
+// pid, and have permission. The numbers are those of a machine's initial namespaces, fixed in the kernel's interface.
 bool opens_for_siblings() {
   static const bool opens = ::prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1 && in_launchers("pid", "pid:[4026531836]") &&
                             in_launchers("user", "user:[4026531837]");
@@ -73,7 +73,7 @@ SharedFile::~SharedFile() {
 
 Status SharedFile::error(const char* what, std::size_t wanted, int code) const {
   struct statvfs space{};
-  // The process whose descriptor the path names may have ended; this process's own one shows the same place.
+  // The process whose descriptor the path names may have ended; this process's own descriptor shows the same path.
   const bool foreign = file_ >= 0 && path_.starts_with(kProcesses);
   const std::string path = place_of(foreign ? "/proc/self/fd/" + std::to_string(file_) : path_);
   const std::string directory = path.substr(0, path.rfind('/'));
@@ -143,7 +143,7 @@ Status SharedFile::create_or_attach(const std::string& path, std::size_t bytes, 
                                     const std::function<void(std::byte*)>& begin) {
   path_ = path;
   bytes_ = bytes;
-  // The name appears and disappears only if another process has failed, so this many attempts are plenty.
+  // The name appears and disappears only if another process has failed, so this number of attempts is ample.
   for (int attempt = 0; attempt < 100; ++attempt) {
     file_ = ::open(path.c_str(), O_RDWR | kSafeOpen);
     if (file_ >= 0) return map_all(reserved);
@@ -158,15 +158,15 @@ Status SharedFile::create_or_attach(const std::string& path, std::size_t bytes, 
   return error("open", bytes, ENOENT);
 }
 
-// Makes the file without a name until it is complete, as other users who watch the directory could otherwise take its
-// final name. If the file system cannot do that, the file first gets another name.
+// Creates the file without a name and names it when it is complete, as other users who watch the directory could
+// otherwise take its final name. If the file system cannot do that, the file first gets another name.
 Status SharedFile::create_apart(std::size_t reserved) {
   const std::string path = path_;
   const std::string directory = path.substr(0, path.rfind('/') + 1);
   file_ = ::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   hidden_ = file_ >= 0;
   if (!hidden_) {
-    path_ = path + "." + std::to_string(::getpid());  // fill() removes this if it fails
+    path_ = path + "." + std::to_string(::getpid());  // fill() removes this name if it fails
     file_ = ::open(path_.c_str(), O_CREAT | O_EXCL | O_RDWR | kSafeOpen, 0600);
     if (file_ < 0) return error("create", bytes_, errno);
   }
@@ -175,7 +175,7 @@ Status SharedFile::create_apart(std::size_t reserved) {
   return kOk;
 }
 
-// Gives the file its name; returns 0, or the reason of a failure (errno).
+// Gives the file its name; returns 0, or errno on failure.
 int SharedFile::name_apart() {
   if (std::exchange(hidden_, false)) {
     const std::string link = "/proc/self/fd/" + std::to_string(file_);

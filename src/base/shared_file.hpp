@@ -1,4 +1,4 @@
-// SharedFile: a file that processes of one node map to share memory.
+// SharedFile: a file that processes on one node map to share memory.
 //
 // Its users determine when all have opened it; unlink() then removes its name, so that it does not remain when
 // processes die (before that, the launcher removes files that carry its job's name). The memory lives until the last
@@ -15,7 +15,7 @@
 
 namespace hr {
 
-// Returns the largest size of a file that this process may write (`ulimit -f`). Beyond it the system kills the process
+// Returns the maximum size of a file that this process may write (`ulimit -f`). Beyond it, the system kills the process
 // with a signal.
 [[nodiscard]] std::size_t largest_file() noexcept;
 
@@ -27,25 +27,25 @@ class SharedFile {
   SharedFile& operator=(const SharedFile&) = delete;
   ~SharedFile();
 
-  // Makes a file of `bytes` bytes of which the first `reserved` are backed by memory, and maps it. Errors of all
+  // Creates a file of `bytes` bytes, backs the first `reserved` with memory, and maps it. Errors of all
   // variants: MPI_ERR_OTHER that names the file, the requested size, the cause and the remedies; nothing remains.
   Status create(const std::string& path, std::size_t bytes, std::size_t reserved);
-  // Does the same without a name in the directory, so that nothing remains in whatever way this process ends: others
+  // Creates and maps a file without a name in the directory, so that nothing remains however this process ends: others
   // attach() by the name of its descriptor while it is open. The file does get a name if the directory's file system
   // requires one, or if others might not have access through the descriptor.
   Status create_hidden(const std::string& path, std::size_t bytes, std::size_t reserved);
   // Sets whether files need names because the processes that share them do not see each other under their pids. Applies
-  // to files made from now on.
+  // to files created from now on.
   static void need_names(bool need) noexcept;
-  // Makes or maps a file in processes that have only agreed on its name, each of which calls this: the first makes the
-  // file, which gets its name once it contains the data that `begin` writes; the others map it, in its actual length. A
-  // file of that name that belongs to another user, or that others may open, is rejected (own_files.hpp), here and by
-  // attach().
+  // Creates or maps a file that processes share by agreeing only on its name. Each of them calls this: the first
+  // creates the file, which gets its name once it contains the data that `begin` writes; the others map it, in its
+  // actual length. A file of that name that belongs to another user, or that others may open, is rejected
+  // (own_files.hpp), here and by attach().
   Status create_or_attach(const std::string& path, std::size_t bytes, std::size_t reserved,
                           const std::function<void(std::byte*)>& begin);
-  // Maps the file that another process made.
+  // Maps a file that another process has created.
   Status attach(const std::string& path, std::size_t bytes);
-  // Returns the name that others pass to attach(). For a hidden file, it is the name_of() the maker's process and its
+  // Returns the name that others pass to attach(). For a hidden file, this is name_of() the creating process and its
   // descriptor().
   [[nodiscard]] std::string name() const;
   [[nodiscard]] static std::string name_of(std::int64_t process, int descriptor);
@@ -53,7 +53,7 @@ class SharedFile {
   [[nodiscard]] int descriptor() const noexcept { return file_; }
   // Gives a hidden file the name that create_hidden() was called with.
   Status give_name();
-  // Backs a range with memory, so that a lack of it is an error now and not a bus error later.
+  // Backs a range with memory, so that a lack of memory is an error now and not a bus error later.
   Status reserve(std::size_t offset, std::size_t bytes);
   // Removes the name.
   void unlink() noexcept;

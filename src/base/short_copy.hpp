@@ -1,4 +1,4 @@
-// Copies that are mostly as short as a small message: inlined as loads and stores that may overlap.
+// Copies of mostly short data, such as small messages: inlined as loads and stores that may overlap.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 namespace hr {
 
 namespace detail {
-// Copies the first and the last `kPart` bytes, which together are all `bytes`: kPart <= bytes <= 2 * kPart.
+// Copies the first and the last `kPart` bytes, which together cover all `bytes`: kPart <= bytes <= 2 * kPart.
 template <std::size_t kPart>
 inline void copy_ends(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
   std::byte first[kPart];

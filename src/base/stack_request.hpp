@@ -1,7 +1,7 @@
 // Agreement between the launcher and a rank on reporting the rank's call stacks.
 //
-// The launcher queues kStackSignal to a thread. The signal's value identifies a pipe of the launcher by descriptor and
-// inode; the rank opens it (/proc/<launcher>/fd) and writes one StackAnswer per thread.
+// The launcher queues kStackSignal to a thread. The signal's value identifies a pipe of the launcher by its descriptor
+// and inode; the rank opens it (/proc/<launcher>/fd) and writes one StackAnswer per thread.
 #pragma once
 
 #include <climits>

@@ -11,16 +11,16 @@ namespace {
 
 constexpr std::size_t kDetailBytes = 1024;
 
-// The text itself is not in thread-local memory, as older C libraries have little of it for a library that is opened at
-// run time. Exit handlers run after the destructors of thread_local objects, long after a program's last session: a
-// text that is set then gets new memory.
+// The text itself is not in thread-local memory, of which older C libraries reserve little for a library that is opened
+// at run time. Exit handlers run after the destructors of thread_local objects, long after a program's last session: a
+// text set then gets new memory.
 constinit thread_local char* detail = nullptr;
 
 struct Release {
   ~Release() { std::free(std::exchange(detail, nullptr)); }
 };
 
-// Returns this thread's text; null without memory.
+// Returns this thread's buffer for the text; null if there is no memory.
 char* own_detail() noexcept {
   if (detail == nullptr) {
     static thread_local const Release release;

@@ -1,8 +1,8 @@
 // Status: result of every internal function that can fail.
 //
 // A Status is one int: 0 is success, a positive value is an error class of the standard (the ABI's value, see
-// errc.hpp), and "again" means "no room now, make progress and try again" and is never returned to a user. The text
-// that explains an error is kept separately, in a thread-local detail buffer, which the function that detects the error
+// errc.hpp), and "again" means "no room now, make progress and retry"; it is never returned to a user. The message that
+// explains an error is kept separately, in a thread-local detail buffer, which the function that detects the error
 // fills (fail() below) and the entry layer reads with take_detail(). So a Status is passed in a register, and the
 // success path touches no memory.
 #pragma once
@@ -20,7 +20,7 @@ class [[nodiscard]] Status {
   constexpr explicit(false) Status(Errc error_class) noexcept : code_(static_cast<int>(error_class)) {}
 
   static constexpr Status again() noexcept { return Status(kAgainCode); }
-  // Makes a Status from a code returned by a user's callback (attribute, error handler, user-defined class).
+  // Creates a Status from a code returned by a user's callback (attribute, error handler, user-defined class).
   static constexpr Status from_code(int code) noexcept { return Status(code); }
 
   [[nodiscard]] constexpr bool ok() const noexcept { return code_ == 0; }
@@ -43,7 +43,7 @@ inline constexpr Status kOk{};
 
 // Returns the last recorded detail of this thread, and clears it; empty if none was recorded.
 std::string take_detail();
-// Sets the detail again (a request that failed on another thread, or earlier, has its own text).
+// Restores a detail that was taken (a request that failed on another thread, or earlier, keeps its own).
 void set_detail(std::string text);
 
 }  // namespace hr

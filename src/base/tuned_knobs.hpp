@@ -4,7 +4,7 @@
 //   # comments, as everywhere
 //   machine = AMD EPYC, 2 CPUs        as describe(this_machine()) returns it
 //   version = 0.1.0
-//   eager_bytes = 65536               any knobs
+//   eager_bytes = 65536               any knob
 //   eager_bytes @ same-cache = 8192   only for messages with these peers
 //   network_eager_bytes @ a,b = 262144
 //

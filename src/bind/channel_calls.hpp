@@ -1,10 +1,10 @@
-// Channel calls: the bodies of the entry points that a channel other than 0 can carry out (`channel` in api/functions/;
+// Channel calls: the bodies of the entry points that a channel other than 0 can execute (`channel` in api/functions/;
 // p2p/channel.hpp).
 //
 // Once this process has offered channels to the others (kReadyWithChannels in bind/runtime.hpp), an entry point calls
 // its function here first, before it takes the library lock. False: the call is not for such a channel, or an argument
 // is wrong; nothing has happened, and the ordinary body follows. True: it is done, and *code is its result. A call on
-// requests of several channels is carried out here, including those of channel 0. Threads: any; the library lock is
+// requests of several channels is executed here, including those of channel 0. Threads: any; the library lock is
 // released meanwhile, if the program calls from a callback.
 #pragma once
 
@@ -19,7 +19,7 @@ namespace hr::bind::channel_calls {
 // False for predefined communicators: their calls cost no more than without channels.
 inline bool may_use(MPI_Comm comm) noexcept { return reinterpret_cast<std::uintptr_t>(comm) >= kFirstAddress; }
 
-// Releases the library lock for the duration of a call, if the thread has it: in a callback of the program.
+// Releases the library lock for the duration of a call, if the thread holds it (in a callback of the program).
 class Outside {
  public:
   Outside() noexcept : depth_(LibraryLock::suspend()) {}

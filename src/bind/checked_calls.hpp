@@ -1,4 +1,4 @@
-// Checked calls: the path of an entry point if every call is checked (HEADRACE_CHECK=device, full).
+// Checked calls: the path through an entry point if every call is checked (HEADRACE_CHECK=device, full).
 //
 // It costs nothing otherwise: entry points test one flag, `ready` (bind/runtime.hpp), which stays false while calls are
 // checked, and then branch to a cold function. That function describes the arguments, checks them, and calls the entry
@@ -30,7 +30,7 @@ class CheckedCall {
  public:
   // Ends the process, like not_ready(), if the library must not be used now.
   CheckedCall(const Call& call, Needs needs, const void* caller, std::span<const Argument> arguments);
-  // Returns the code of a mistake that has been raised, in which case the body must not run; else MPI_SUCCESS.
+  // Returns the error code if the check has raised an error, in which case the body must not run; else MPI_SUCCESS.
   [[nodiscard]] int code() const noexcept { return code_; }
   // Checks the call after its body, which returned `code`; returns the call's result.
   int finish(int code);

@@ -88,7 +88,8 @@ void on_crash(int signal, siginfo_t* information, void*) {
     if (!boot::show_stack(signal)) show_frames(signal);
   }
   restore_defaults();
-  // A faulting instruction faults again, for the core file; a signal that was sent must be raised again.
+  // On return, a faulting instruction faults again, which writes the core file; a signal that was sent must be raised
+  // again.
   if (information->si_code <= 0) ::raise(signal);
 }
 

@@ -33,7 +33,7 @@ struct CurrentCall {
 };
 thread_local CurrentCall current;
 
-// True once per mistake and function, so that each is reported once.
+// True on the first call for each mistake and function, so that each is reported once.
 bool first_time(Pitfall pitfall) {
   static std::set<std::pair<Pitfall, std::string>> told;
   return told.emplace(pitfall, current.function).second;
@@ -52,7 +52,7 @@ const Argument* argument_of(const layout::View& view) {
   return found == current.arguments.end() ? nullptr : &*found;
 }
 
-// True for functions that create persistent operations, as these name a buffer long before they use it.
+// True for functions that create persistent operations, which name a buffer long before they use it.
 bool only_names_buffers() {
   const std::string_view function(current.function);
   return function.ends_with("_init") || function.ends_with("_init_c");
@@ -73,9 +73,9 @@ void check_start() {
       mem::device::driver().names.maker, device, mem::device::driver().names.maker);
 }
 
-// --- all ranks of a node on device 0 ---
+// --- all ranks on a node use device 0 ---
 
-// Sets a flag at this rank's first message from or to device 0; the first rank that finds the flags of all ranks set
+// Sets a flag on this rank's first message from or to device 0; the first rank that finds the flags of all ranks set
 // reports the mistake.
 void check_default_device(const layout::View& view) {
   static bool looked = false;
@@ -110,7 +110,7 @@ void check_context(const layout::View& view, const Argument& argument) {
              mem::device::driver().names.set_device);
 }
 
-// --- a queue that has not been waited for ---
+// --- an asynchronous queue that has not been waited for ---
 
 void check_queues(const Argument& argument, int device) {
   if (!mem::openacc_queue_is_busy() || !first_time(Pitfall::kBusyQueue)) return;
@@ -125,7 +125,7 @@ void check_queues(const Argument& argument, int device) {
 
 enum class Contents : std::uint8_t { kEqual, kDiffering, kUnknown };
 
-// Compares the data that would be sent from the host with that of the device copy.
+// Compares the data that would be sent from the host with the device copy.
 Contents compare(const layout::View& host, const void* first, const mem::DeviceCopy& copy) {
   if (copy.address == nullptr) return Contents::kUnknown;
   layout::View device = host;
@@ -166,7 +166,7 @@ void check_host_buffer(const layout::View& view, const Argument& argument) {
 
 // Called for every view that has data.
 void check_view(const layout::View& view) {
-  static thread_local bool looking = false;  // true while the check itself makes views
+  static thread_local bool looking = false;  // true while the check itself creates views
   if (looking || current.function == nullptr) return;
   const Argument* const argument = argument_of(view);
   if (argument == nullptr) return;

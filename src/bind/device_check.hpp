@@ -1,5 +1,5 @@
-// Device check: detects at run time the mistakes with device memory, contexts and directives that docs/offload.md lists
-// (HEADRACE_CHECK=device), and reports each once per function.
+// Device check: detects at run time (HEADRACE_CHECK=device) the mistakes with device memory, contexts and directives
+// that docs/offload.md lists, and reports each once per function.
 //
 // Mistakes are reported as notes, not as errors, unless the CPU is about to touch device memory, which is an error of
 // the call. Threads: library lock; each thread has its current call.
@@ -16,7 +16,7 @@ namespace hr::bind::device_check {
 // selects this check, so that calls must be checked from now on.
 bool begin();
 
-// Checks a call that begins. Errors: MPI_ERR_ARG for an argument that must be host memory and is not. Does nothing if
+// Checks a call on entry. Errors: MPI_ERR_ARG for an argument that must be host memory and is not. Does nothing if
 // the check is not selected.
 Status check_arguments(const char* function, std::span<const Argument> arguments);
 

@@ -24,7 +24,7 @@
 
 namespace hr::bind {
 
-// The large-count forms use the types of the layers below without a conversion.
+// The large-count forms pass their arguments to the layers below without conversion.
 static_assert(std::is_same_v<MPI_Count, Count> && std::is_same_v<MPI_Aint, Count> && std::is_same_v<MPI_Offset, Count>);
 
 // --- ranks and tags; MPI_TAG_UB is INT_MAX ---
@@ -56,7 +56,7 @@ inline layout::Datatype* committed(MPI_Datatype handle) noexcept {
 // Returns MPI_BYTE, to replace a datatype argument that is not significant.
 inline layout::Datatype* byte_type() noexcept { return predefined_datatypes[abi::kByte - kFirstDatatype]; }
 
-// Objects behind an array of datatypes.
+// Objects behind an array of datatype handles.
 class TypeList {
  public:
   // Returns the index of the first handle that must not be used, or -1. Elements whose count is 0 are not checked.

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kClassBits = 16;
 constexpr int kClassMask = (1 << kClassBits) - 1;
-// Enough for a program that collects codes and queries their texts later.
+// Enough for a program that collects codes and queries their strings later.
 constexpr std::size_t kSlots = 512;
 
 std::array<std::string, kSlots> texts;  // slot 0 is not used: a code with slot 0 is a class
@@ -22,7 +22,7 @@ std::size_t next_slot = 1;
 
 // A class or code that the program added. They share one sequence of numbers, as MPI_LASTUSEDCODE counts both.
 struct Added {
-  int error_class;  // number of its class; for a class, its own number
+  int error_class;  // its class; for a class, its own number
   std::string text;
   bool has_text = false;
 };
@@ -50,7 +50,9 @@ Added* find_added(int code) {
   return found == added.end() ? nullptr : &found->second;
 }
 
-Status not_added(int code) { return fail(Errc::kArg, "%d is no error class or code that this program added", code); }
+Status not_added(int code) {
+  return fail(Errc::kArg, "%d is not an error class or code that this program added", code);
+}
 
 Status add(int error_class, int* code) {
   if (last_code < kClassMask) {
@@ -117,7 +119,7 @@ std::string_view class_sentence(int error_class) {
 Status add_class(int* error_class) { return add(0, error_class); }
 
 Status add_code(int error_class, int* code) {
-  if (class_of(error_class) != error_class) return fail(Errc::kArg, "%d is no error class", error_class);
+  if (class_of(error_class) != error_class) return fail(Errc::kArg, "%d is not an error class", error_class);
   return add(error_class, code);
 }
 
@@ -142,7 +144,8 @@ Status remove_class(int error_class) {
       return fail(Errc::kOther, "error class %d still has the code %d; remove it first", error_class, code);
     }
   }
-  if (entry->has_text) return fail(Errc::kOther, "error class %d still has a text; remove it first", error_class);
+  if (entry->has_text)
+    return fail(Errc::kOther, "error class %d still has an error string; remove it first", error_class);
   added.erase(error_class);
   removed.push_back(error_class);
   return kOk;
@@ -152,7 +155,7 @@ Status remove_code(int code) {
   Added* const entry = find_added(code);
   if (entry == nullptr) return not_added(code);
   if (entry->error_class == code) return fail(Errc::kArg, "%d is an error class, not a code", code);
-  if (entry->has_text) return fail(Errc::kOther, "error code %d still has a text; remove it first", code);
+  if (entry->has_text) return fail(Errc::kOther, "error code %d still has an error string; remove it first", code);
   added.erase(code);
   removed.push_back(code);
   return kOk;

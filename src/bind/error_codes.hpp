@@ -3,9 +3,9 @@
 // Three kinds of numbers share the int (MPI 5.0 sections 9.4, 9.5):
 //   a class of the standard, or one that the program added: below 0x10000
 //   a code that the program added: below 0x10000 as well; it belongs to a class
-//   an instance: class | slot << 16. The slot names one of the last texts raised in this process, so that
+//   an instance: class | slot << 16. The slot names one of the last messages raised in this process, so that
 //   MPI_Error_string can name function, argument and value. Slots are reused; the class of an old code stays right.
-// Process failures and revocations (MPIX_ERR_PROC_FAILED and its siblings) have their class as their code, since
+// Process failures and revocations (MPIX_ERR_PROC_FAILED and the like) have their class as their code, since
 // programs compare codes with it; MPI_Error_string describes the last one of the class. Owner: process-wide, for the
 // lifetime of the process: programs may add codes before MPI_Init and query them after MPI_Finalize. Threads: library
 // lock.
@@ -18,7 +18,7 @@
 
 namespace hr::bind {
 
-// Keeps the text and returns the instance code. `code`: a class, or a code that the program added, which is returned
+// Stores the text and returns the instance code. `code`: a class, or a code that the program added, which is returned
 // unchanged, as it has its own text.
 int make_instance(int code, std::string text);
 
@@ -28,9 +28,9 @@ void keep_failure_text(int code, std::string text);
 
 // Returns the class, or -1 if no such code exists.
 int class_of(int code);
-// Returns the text; false if no such code exists. An added code without a text has an empty one.
+// Returns the string; false if no such code exists. An added code without one has an empty string.
 bool text_of(int code, std::string* text);
-// Returns "MPI_ERR_RANK"; for added classes "error class 16384".
+// Returns "MPI_ERR_RANK"; for an added class, e.g. "error class 16384".
 std::string class_name(int error_class);
 // Returns the class's sentence in api/errors.yaml; empty for added classes.
 std::string_view class_sentence(int error_class);
@@ -38,7 +38,7 @@ std::string_view class_sentence(int error_class);
 Status add_class(int* error_class);
 Status add_code(int error_class, int* code);
 Status add_text(int code, std::string_view text);
-// Errors: MPI_ERR_ARG for numbers that the program did not add, or that still have codes or a text.
+// Errors: MPI_ERR_ARG for numbers that the program did not add, or that still have codes or a string.
 Status remove_class(int error_class);
 Status remove_code(int code);
 Status remove_text(int code);

@@ -27,7 +27,7 @@ namespace hr::bind {
 inline constexpr std::uintptr_t kFirstAddress = 0x1000;
 
 // Tables of the ABI's ranges of predefined communicators and datatypes, which every call looks up. Filled by
-// runtime.cpp while the library is initialised; otherwise all null.
+// runtime.cpp for as long as the library is initialised; otherwise all null.
 inline constexpr std::uintptr_t kFirstCommunicator = abi::kCommNull;
 inline constexpr std::uintptr_t kFirstDatatype = abi::kDatatypeNull;
 inline comm::Communicator* predefined_communicators[3] = {};
@@ -127,7 +127,7 @@ template <class T>
 
 // Returns the revoked communicator behind a handle, which lookup() does not find; nullptr for anything else.
 [[nodiscard]] comm::Communicator* lookup_revoked(MPI_Comm handle) noexcept;
-// Looks up like lookup(), for functions that may be called with a revoked communicator.
+// lookup() for functions that may be called with a revoked communicator.
 template <class T>
 [[nodiscard]] inline T* lookup_revoked_too(Handle<T> handle) noexcept {
   T* const found = lookup<T>(handle);

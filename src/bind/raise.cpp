@@ -24,13 +24,13 @@ bool world_serves = true;
 struct FailedElements {
   int count = 0;
   int first_code = 0;
-  Ref<comm::Communicator> first;  // communicator of the first one, on which the error is raised
+  Ref<comm::Communicator> first;  // communicator of the first failed element, on which the error is raised
   std::string text;
 };
 thread_local FailedElements failed_elements;
 constexpr int kMostElementsTold = 8;
 
-// Returns the object on which errors that belong to no object are raised.
+// Returns the object on which errors without an object are raised.
 Object* nobodys() {
   comm::Communicator* const self = comm::self();
   comm::Communicator* const world = comm::world();
@@ -62,7 +62,7 @@ std::string place(const Object* where) {
   return name.empty() ? std::string() : " (" + name + ")";
 }
 
-// Returns the message without function and object: the class, and the detail or else the meaning of the class.
+// Returns the message without function and object: the class, and the detail or, without one, the meaning of the class.
 std::string describe(Status status, std::string detail) {
   if (detail.empty()) detail = class_sentence(status.code());
   if (detail.empty()) text_of(status.code(), &detail);
@@ -72,7 +72,7 @@ std::string describe(Status status, std::string detail) {
 // Turns "try again" into an internal error, as it must not leave the layers.
 Status visible(Status status) { return status.is_again() ? Status(Errc::kIntern) : status; }
 
-// True for codes with which programs compare, or which one of their callbacks returned.
+// True for codes that programs compare with, and codes that one of their callbacks returned.
 bool stays_bare(Status status, const std::string& detail) {
   const bool compared = status == Errc::kInStatus || status == Errc::kPending || is_failure(status.code());
   const bool from_callback = detail.empty() || class_of(status.code()) != status.code();
@@ -89,7 +89,7 @@ int invoke_on(Object* where, Fallback fallback, int code, const std::string& tex
   return comm::invoke(*handler, where != nullptr ? where->handle() : nullptr, code, text);
 }
 
-// Names of a handle type for texts.
+// Names of a handle type, for error messages.
 struct HandleType {
   ObjectKind kind;
   std::uintptr_t null;
@@ -141,9 +141,9 @@ int raise_elements(const Call& call, Object* where, FailedElements& elements) {
   return Status(Errc::kInStatus).code();
 }
 
-// Makes progress even in a call that fails at once (MPI 5.0 section 3.5), as a program may repeat that call until it
-// learns of something else, such as a revocation. Not in calls without an object to communicate on, as callbacks within
-// a round of progress make them.
+// Makes progress even in a call that fails immediately (MPI 5.0 section 3.5), as a program may repeat that call until
+// it learns of something else, such as a revocation. Not in calls without an object to communicate on, as callbacks
+// within a round of progress make them.
 void make_progress(const Object* where) {
   const bool communicates =
       where != nullptr && (is_communicator(*where) || where->is(ObjectKind::kWindow) || where->is(ObjectKind::kFile));

@@ -20,7 +20,7 @@ enum class Fallback { kSelf, kFile };
 struct Call {
   const char* function;  // "MPI_Send"
   Fallback fallback = Fallback::kSelf;
-  std::uint16_t number = 0;  // the function's number, if a channel may carry out the call, and its place in parts
+  std::uint16_t number = 0;  // the function's number, if a channel may execute the call, and its index in counter parts
   std::uint16_t place = 0;   // (base/counter_parts.hpp)
 };
 
@@ -34,8 +34,8 @@ void blame(Object* where) noexcept;
 // it. The call then fails with MPI_ERR_IN_STATUS. The error handler gets the first such code and the object of the
 // first such request, as it does not see the statuses, and MPI_ERR_IN_STATUS does not describe the cause.
 void blame_element(int index, int code);
-// Called if the creation of a communicator without a parent fails: the error is raised with the handler that it would
-// have had.
+// Called if the creation of a communicator without a parent fails: the error is raised with the handler that the
+// communicator would have had.
 void blame_handler(comm::Errhandler& handler) noexcept;
 // Called when a session begins. From the first session on, errors that belong to no object are raised on MPI_COMM_SELF,
 // as the standard requires. Before that, if MPI_COMM_SELF still has its initial handler, they are raised on
@@ -50,8 +50,8 @@ void a_session_begins() noexcept;
 // MPI_Session_call_errhandler).
 int call_errhandler(Object& where, int code);
 
-// Returns the handler that the entry points of chapter 14 use: MPI_FILE_NULL's, MPI_ERRORS_RETURN unless the program
-// sets one.
+// Returns the handler that the entry points of chapter 14 use: that of MPI_FILE_NULL, which is MPI_ERRORS_RETURN unless
+// the program sets one.
 Ref<comm::Errhandler>& file_errhandler();
 
 // --- reports of failed checks in entry points ---

@@ -2,7 +2,7 @@
 //
 // The world model (MPI_Init) and every session hold one use each; the layers exist while there is a use. If the last
 // use ends with MPI_Finalize, the layers are taken down; if it ends with a session, they stay until the process exits,
-// so that a program may make sessions one after the other. Threads: library lock, except `ready` and the queries that
+// so that a program may create one session after another. Threads: library lock, except `ready` and the queries that
 // any thread may call at any time.
 #pragma once
 
@@ -24,7 +24,7 @@ namespace runtime {
 Status acquire();
 Status release();
 
-// Begin and end the world model, for MPI_Init and MPI_Init_thread, and for MPI_Finalize. Errors: MPI_ERR_OTHER if
+// Begin (MPI_Init, MPI_Init_thread) and end (MPI_Finalize) the world model. Errors: MPI_ERR_OTHER if
 // called twice.
 Status init_world(int required, int* provided);
 Status finalize_world();

@@ -7,7 +7,7 @@
 
 namespace hr::bind {
 
-// Sets all fields but MPI_ERROR, which functions that return a single status leave unchanged (section 3.2.5).
+// Sets all fields except MPI_ERROR, which functions that return a single status leave unchanged (section 3.2.5).
 inline void fill_status(MPI_Status& status, const p2p::Completion& completion) noexcept {
   status.MPI_SOURCE = completion.source;
   status.MPI_TAG = completion.tag;
@@ -15,7 +15,7 @@ inline void fill_status(MPI_Status& status, const p2p::Completion& completion) n
   set_status_cancelled(status, completion.cancelled);
 }
 
-// Does the same if the program may have passed MPI_STATUS_IGNORE.
+// Fills *status unless the program passed MPI_STATUS_IGNORE.
 inline void fill_status(MPI_Status* status, const p2p::Completion& completion) noexcept {
   if (status != MPI_STATUS_IGNORE) fill_status(*status, completion);
 }

@@ -1,15 +1,15 @@
-// TestGuard: the guard of calls that only test whether requests are complete (MPI_Test, MPI_Request_get_status and
-// their siblings; `tests` in api/functions/).
+// TestGuard: the guard of calls that only test whether requests are complete (MPI_Test, MPI_Request_get_status and the
+// like; `tests` in api/functions/).
 //
-// If no progress thread watches, it is a LibraryGuard, and poll_unless() makes a round of progress, with a pause if
-// many such calls in close succession have found nothing (p2p/progress.hpp, TestPacing). If one does, a testing call
-// does not wait for the lock before there is something to report: it tests requests for completion without the lock
+// If no progress thread is watching, it is a LibraryGuard, and poll_unless() makes a round of progress, and pauses if
+// many such calls in close succession have found nothing (p2p/progress.hpp, TestPacing). If one is, a testing call does
+// not wait for the lock until there is something to report: it tests requests for completion without the lock
 // (p2p/request.hpp), and the thread makes progress meanwhile. If the thread has made no round since the last such call,
-// it is asleep, busy, or has no core: if it gets the lock soon, the call then makes the quick part of a round itself
-// (p2p/progress.hpp). A complete request is reported, even if the lock must be waited for.
+// it is asleep, busy, or has no core: the call then makes the quick part of a round itself, if it gets the lock soon
+// (p2p/progress.hpp). A complete request is reported, even if the call has to wait for the lock.
 //
 // No call is postponed forever: the thread gives way to threads that wait for the lock, and after many calls in a row
-// that found no round by the thread, a call waits for the lock and makes a round itself. Owner: the entry point.
+// during which the thread made no round, a call waits for the lock and makes a round itself. Owner: the entry point.
 // Threads: each its own.
 #pragma once
 
@@ -32,8 +32,8 @@ class TestGuard {
   TestGuard(const TestGuard&) = delete;
   TestGuard& operator=(const TestGuard&) = delete;
 
-  // Makes progress: a round, or only the quick part of one if a thread watches, in which case it does nothing if the
-  // answer is known() already. May let other threads in.
+  // Makes progress: a round, or, if a thread is watching, only the quick part of one, and nothing if the answer is
+  // already known(). May let other threads in.
   template <class Known>
   void poll_unless(Known&& known) {
     if (!watched_) [[likely]] {
@@ -42,8 +42,8 @@ class TestGuard {
       test_beside_thread();
     }
   }
-  // Does the same for calls that report all complete requests: once something has moved, makes further rounds until
-  // done() is true or nothing moves any more, up to a limit.
+  // Makes progress for calls that report all complete requests: like poll_unless(), but once something has moved, makes
+  // further rounds until done() is true or nothing moves, up to a limit.
   template <class Known, class Done>
   void poll_on(Known&& known, Done&& done) {
     if (watched_) [[unlikely]]
@@ -51,7 +51,7 @@ class TestGuard {
     bool moved = p2p::poll_for_test(known);
     for (int rounds = 0; moved && rounds < kMostRounds && !done(); ++rounds) moved = p2p::poll();
   }
-  // True if the guard has the lock, which it then keeps to the end of the call.
+  // True if the guard has the lock, which it then holds until the end of the call.
   [[nodiscard]] bool entered() const noexcept { return entered_; }
   // Takes the lock until the end of the call; needed to report a request that is neither null nor inactive.
   void enter() noexcept {

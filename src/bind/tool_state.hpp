@@ -3,7 +3,7 @@
 
 namespace hr::bind {
 
-// True if MPI_T_init_thread has been called more often than MPI_T_finalize.
+// True if MPI_T_init_thread has been called more times than MPI_T_finalize.
 bool tool_initialised() noexcept;
 
 }  // namespace hr::bind

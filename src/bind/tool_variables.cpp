@@ -50,7 +50,7 @@ std::uint64_t statistic(std::size_t index) {
   return total(value_of(index), [index](Part& each) -> auto& { return each.statistics[index]; });
 }
 
-// Adds a pair of variables, messages and their bytes, for each name.
+// Adds two variables for each name: the number of messages and of their bytes.
 template <class Names>
 void add(Variables& all, const std::string& prefix, const Names& names, const std::string& what,
          std::uint64_t (*messages)(std::size_t), std::uint64_t (*bytes)(std::size_t)) {

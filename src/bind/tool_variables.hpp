@@ -1,5 +1,5 @@
 // The performance variables of MPI_T (MPI 5.0 section 15.3.7): the library's statistics (base/statistics.hpp), and sums
-// of its counters (base/counters.hpp). Owner: made at first use, for the lifetime of the process. Threads: library
+// of its counters (base/counters.hpp). Owner: created on first use, for the lifetime of the process. Threads: library
 // lock.
 #pragma once
 

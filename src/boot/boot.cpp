@@ -25,7 +25,7 @@ namespace {
 LayerState<State> state;
 LayerState<State> retired;  // state of a process that may call resume()
 
-// Returns an id that is common to processes of one host and seldom equal on two hosts.
+// Returns an id that the processes on one host share, and that two hosts seldom share.
 std::string host_id() {
   utsname names{};
   ::uname(&names);
@@ -35,7 +35,7 @@ std::string host_id() {
   return file_safe(id);
 }
 
-// Prefix of the names of knobs; those of settings are single words.
+// Prefix of the names of knobs; names of settings are single words.
 constexpr std::string_view kKnob = "knob ";
 
 KeyValues read_settings(std::span<const Setting> settings) {
@@ -45,7 +45,7 @@ KeyValues read_settings(std::span<const Setting> settings) {
   return values;
 }
 
-// Sets this process's knobs of scope job to process 0's.
+// Sets this process's job-scope knobs to the values of process 0.
 void take_knobs(const KeyValues& settings) {
   std::vector<JobKnob> knobs;
   for (auto at = settings.lower_bound(kKnob); at != settings.end() && at->first.starts_with(kKnob); ++at) {
@@ -91,7 +91,7 @@ Status init_with(std::unique_ptr<Provider> provider, const char* name, std::span
                view.refused().c_str());
   const Status exchanged = exchange_job(*state->provider, view.text(), &self, &hosts, &state->settings);
   if (exchanged.ok()) state->processes = Processes(self.job_id, self.rank, hosts.of_rank);
-  // All processes have read the link, or no process needs it any more.
+  // All processes have read the link, or no process needs it now.
   if (!exchanged.ok() || view.made() || state->processes.first_on_host()) view.forget();
   HR_TRY(exchanged);
   if (self.rank != 0) take_knobs(state->settings);
@@ -157,7 +157,7 @@ void keep_open(int socket) {
 
 Status finalize() {
   if (state == nullptr) return kOk;
-  std::unique_ptr<State> ending = state.take();  // a handler that runs now finds no state
+  std::unique_ptr<State> ending = state.take();  // a signal handler that runs now finds no state
   const Status status = ending->provider->finalize();
   if (ending->identity.size == 1 || ending->provider->can_resume()) {
     ending->close_flags();
@@ -187,7 +187,7 @@ void keep_file(int file) noexcept {
 bool show_stack(int signal) noexcept { return state != nullptr && state->provider->show_stack(signal); }
 
 void abort(int exit_code, std::string_view message) {
-  // If another process also aborts the job, the launcher ends this one, but not before it has printed the reason.
+  // If another process also aborts the job, the launcher would end this one before it has printed the reason.
   ::signal(SIGTERM, SIG_IGN);
   // Done before the launcher is informed, which then ends the other processes and shows the output so far.
   flush_output();

@@ -1,9 +1,9 @@
 // boot: the identity of this process, the table of all processes, and a key-value exchange with the others before any
 // transport exists.
 //
-// At the start each process describes itself (by put() and node_put(), in init() and when the transports are made), all
-// take part in one exchange (fence()), and each reads the data of the others that it needs. Values that the job must
-// agree on (its knobs and settings) are known before processes describe themselves.
+// At the start each process describes itself (with put() and node_put(), in init() and when the transports are
+// created), all take part in one exchange (fence()), and each reads the data of the others that it needs. Values that
+// the job must agree on (its knobs and settings) are known before processes describe themselves.
 //
 // A provider (pmi1.cpp, pmix.cpp, singleton.cpp) is one file with one registration record; the first whose detect()
 // returns true is used. Owner: one State per process (state.hpp), from init() to finalize(), and a new one at the next
@@ -26,16 +26,17 @@ struct Identity {
   int universe_size = -1;     // -1: unknown
   std::string job_id;         // unique on this host among running jobs; safe in a file name
   bool has_launcher = false;  // false: singleton
-  // Processes of the job that share this machine's cores: as many as on this host, unless one machine is declared to be
+  // Processes of the job that share this machine's cores: the number on this host, unless one machine is declared to be
   // several hosts (mpiexec --as-hosts).
   int processes_here = 0;
-  bool declared_hosts = false;  // hosts of processes are those that the launcher declares (mpiexec --as-hosts)
+  bool declared_hosts = false;  // the launcher declares the hosts of processes (mpiexec --as-hosts)
   bool one_host = false;        // true if all processes that the launcher may start are on this host
   bool keeps_files = false;     // the launcher supports keep_file()
   // Number of the board that lists failed processes on this host, if the job continues without them
   // (failure_board.hpp); -1: it does not.
   int failure_board = -1;
-  std::string failure_board_job;  // job in the file's name; for a rank's later program, that of its first one
+  std::string failure_board_job;  // job in the file's name; after a rank has run another program with exec, that of its
+                                  // first
 };
 
 // A value that process 0 sets for the whole job, in addition to the knobs of scope job: read() is called only there,
@@ -46,22 +47,22 @@ struct Setting {
 };
 
 // Finds the provider, connects, and fills the identity and the table of processes. Knobs of scope job get process 0's
-// values, and values that differed here are noted. Collective over the job. Errors: MPI_ERR_OTHER with the cause and
-// the provider's name.
+// values; values that differed here are reported as notes. Collective over the job. Errors: MPI_ERR_OTHER with the
+// cause and the provider's name.
 Status init(std::span<const Setting> settings = {});
 [[nodiscard]] const Identity& identity() noexcept;
 [[nodiscard]] Processes& processes() noexcept;
 // Returns process 0's value of a setting; empty if it set none.
 [[nodiscard]] const std::string& setting(std::string_view name) noexcept;
 
-// Key-value exchange (keys and values: printable, no '=' ';' or white space; up to 1,000 characters). A value that was
-// put is visible to all once both sides have returned from fence(). `owner`: the rank that put it.
+// Key-value exchange (keys and values: printable characters except '=', ';' and white space; at most 1,000). A value
+// that was put is visible to all once both sides have returned from fence(). `owner`: the rank that put it.
 Status put(std::string_view key, std::string_view value);
 Status get(int owner, std::string_view key, std::string* value);
-// Completes the exchange of the values put so far; collective over the job, and blocks.
+// Completes the exchange of the values put so far. Blocking; collective over the job.
 Status fence();
-// Do the same in two steps, for callers that must make progress meanwhile. No other exchange may be called until it is
-// done.
+// fence() in two steps, for callers that must make progress meanwhile. No other exchange function may be called until
+// it is done.
 Status begin_fence();
 Status fence_done(bool* done);
 
@@ -73,16 +74,16 @@ Status node_get(std::string_view key, std::string* value);
 
 // Disconnects from the launcher. From then on the death of this process is no longer an error.
 Status finalize();
-// Called after finalize(): rejoins the job, with the same identity. Collective over the job. Errors: MPI_ERR_OTHER if
+// Called after finalize(): rejoins the job with the same identity. Collective over the job. Errors: MPI_ERR_OTHER if
 // the launcher does not support that.
 Status resume();
-// Lets the launcher hold this file open until the job ends, if it supports that (Identity::keeps_files).
+// Asks the launcher to hold this file open until the job ends, if it supports that (Identity::keeps_files).
 void keep_file(int file) noexcept;
-// Has the launcher print the call stack of this process, which is crashing by this signal, and waits until it has.
-// False: it is not printed. For signal handlers: system calls only.
+// Asks the launcher to print the call stack of this process, which is crashing with `signal`, and waits until it is
+// printed. False: it is not printed. For signal handlers: makes system calls only.
 bool show_stack(int signal) noexcept;
-// Makes the launcher end the job with this exit code (0, which an aborted job must not have, becomes 1), then exits the
-// process. Never returns.
+// Asks the launcher to end the job with this exit code (0 becomes 1, as an aborted job must not return 0), then exits
+// the process. Never returns.
 [[noreturn]] void abort(int exit_code, std::string_view message);
 
 }  // namespace hr::boot

@@ -20,7 +20,7 @@ Callers::Heard Callers::hear(Caller& caller) {
   return caller.channel->greeted() ? Heard::kProof : Heard::kNothing;
 }
 
-// Callers' greetings are read before their time limit is checked, as a proof may have arrived in the meantime.
+// Reads callers' greetings before checking their time limit, as a secret may have arrived in the meantime.
 std::unique_ptr<Channel> Callers::hear_all() {
   for (auto each = callers_.begin(); each != callers_.end();) {
     const Heard heard = hear(*each);

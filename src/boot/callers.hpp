@@ -1,9 +1,9 @@
-// Callers: connections to a listening socket that have not proven yet that they know its secret.
+// Callers: connections to a listening socket that have not yet shown that they know its secret.
 //
 // Anything that can reach the socket may connect. A caller is a Channel whose greeting must be right before anything
 // else it sends is processed. It has a second to send the greeting. The number of callers is limited, and a new one
 // replaces the one that has been silent for longest, so that silent connections cannot lock out a caller that knows the
-// secret. No call waits. Owner: the socket's. Threads: library lock.
+// secret. No call waits. Owner: the owner of the socket. Threads: library lock.
 #pragma once
 
 #include <cstddef>
@@ -19,15 +19,15 @@ class Callers {
  public:
   static constexpr std::size_t kMost = 64;
   static constexpr double kSeconds = 1;            // time for the secret to arrive
-  static constexpr double kLeastSeconds = 0.02;    // used before another caller may replace it
-  static constexpr std::size_t kMostAtOnce = 256;  // accepted from the socket in one call
+  static constexpr double kLeastSeconds = 0.02;    // time that a caller has before another one may replace it
+  static constexpr std::size_t kMostAtOnce = 256;  // maximum number accepted from the socket in one call
 
   explicit Callers(Channel::Greeting greeting) : greeting_(std::move(greeting)) {}
 
-  // Removes and returns a caller that has proven that it knows the secret; null: none so far. listening: a non-blocking
+  // Removes and returns a caller that has sent the secret; null: none so far. listening: a non-blocking
   // socket.
   std::unique_ptr<Channel> next(int listening);
-  // Number of callers dropped without a proof.
+  // Number of callers dropped because they did not send the secret.
   [[nodiscard]] std::size_t dropped() const noexcept { return dropped_; }
 
  private:

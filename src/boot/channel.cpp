@@ -62,7 +62,7 @@ Status Channel::step() {
 }
 
 Status Channel::write_some() {
-  // Messages after the answer to a greeting wait until that greeting was right.
+  // Messages that follow the answer to a greeting wait until that greeting has been verified.
   if (!greeting_sent_) return kOk;
   while (!flushed()) {
     const ssize_t count = ::send(socket_, out_.data() + written_, out_.size() - written_, MSG_NOSIGNAL | MSG_DONTWAIT);

@@ -1,8 +1,8 @@
 // Channel: whole messages over a stream socket, between two processes that have no other connection yet.
 //
-// Used by the leaders of two groups that connect (comm/connect.hpp), before there is a path between them. No call
-// waits: step() sends and receives as much as possible. If there is a greeting, it is sent first, and the other side's
-// must be the expected one before any byte after it is processed. A message is preceded by its length, and no byte
+// Used by the leaders of two groups that connect (comm/connect.hpp), before any transport connects them. No call
+// waits: step() sends and receives as much as possible. A greeting, if any, is sent first, and bytes after the other
+// side's greeting are processed only if that is the expected one. A message is preceded by its length, and no byte
 // after it is read, as the socket may be the program's (MPI_Comm_join). The length that the other side claims is
 // limited, and memory is allocated as bytes arrive. Owner: the side that connects; an owned socket is closed with the
 // channel. Threads: library lock.
@@ -21,9 +21,9 @@ class Channel {
   static constexpr std::size_t kLongest = std::size_t{64} << 20;
 
   struct Greeting {
-    std::string own;       // this side's greeting, of the length that the other side expects
+    std::string own;       // this side's greeting, as long as the one that the other side sends
     std::string expected;  // empty: no greeting
-    bool first = true;     // this side sends first; else only after the other side's greeting was right
+    bool first = true;     // this side sends first; else only after it has verified the other side's greeting
   };
 
   // `owned`: the destructor closes the socket, and it may be set non-blocking.
@@ -39,7 +39,7 @@ class Channel {
   // True if all messages have been written.
   [[nodiscard]] bool flushed() const noexcept { return written_ == out_.size(); }
   [[nodiscard]] bool greeted() const noexcept { return greeting_over_; }
-  // Returns an arrived message; false if there is none so far.
+  // Returns an arrived message; false if none has arrived.
   bool take(std::string* message);
 
  private:
@@ -54,7 +54,7 @@ class Channel {
   bool greeting_sent_ = false;
   std::string out_;
   std::size_t written_ = 0;
-  std::string in_;  // the greeting, or a message with its length
+  std::string in_;  // the other side's greeting, or a length and its message
   bool whole_ = false;
 };
 

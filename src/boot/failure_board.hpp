@@ -1,7 +1,7 @@
 // FailureBoard: lists the failed processes of a job that continues without them (mpiexec --enable-recovery), in memory
-// that the launcher's part on a host writes and the processes there map. A check is one load.
+// that the launcher's agent on a host writes and the processes there map. A check is one load.
 //
-// Entries are appended and never change; all processes of a host see them in one order. Memory order: the writer stores
+// Entries are appended and never change; all processes on a host see them in one order. Memory order: the writer stores
 // an entry, then the count (release); readers load the count (acquire), then entries. Owner: the launcher makes and
 // removes the file; each process maps it from init() on.
 #pragma once
@@ -18,14 +18,14 @@ namespace hr::boot {
 
 class FailureBoard {
  public:
-  // Returns the file's path. `number`: identifies the part of the launcher that writes it; several may share a machine.
+  // Returns the file's path. `number`: identifies the agent of the launcher that writes it; a machine may have several.
   [[nodiscard]] static std::string path(const std::string& directory, std::string_view job, int number);
 
   // Creates a board for a job of `ranks` processes, each of which fails at most once. Errors: those of SharedFile.
   Status create(const std::string& path, int ranks);
   Status attach(const std::string& path, int ranks);
 
-  // Adds, for the launcher, a rank that has died. False: there is no memory left for it.
+  // Adds a rank that has died; called by the launcher. False: there is no memory for it.
   bool post(int rank, std::string_view why);
 
   [[nodiscard]] std::uint32_t count() const noexcept { return head().count.load(std::memory_order_acquire); }

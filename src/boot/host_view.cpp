@@ -37,7 +37,7 @@ bool is_token(std::string_view text) {
   return text.size() == kTokenDigits && std::all_of(text.begin(), text.end(), digit);
 }
 
-// Returns the number in a text such as "pid:[4026531836]".
+// Returns the number in a string such as "pid:[4026531836]".
 std::string number_in(const std::string& text) {
   std::string digits;
   for (const char each : text) {
@@ -50,7 +50,7 @@ std::string pid_namespace() { return number_in(target_of("/proc/self/ns/pid")); 
 
 std::string namespaces() { return pid_namespace() + "-" + number_in(target_of("/proc/self/ns/user")); }
 
-// Returns the part of a link after the token, which names its creator: "TOKEN.PID_NAMESPACE.PID".
+// Returns the part of a link's target that follows the token and identifies its creator: "TOKEN.PID_NAMESPACE.PID".
 std::string signature(std::int64_t pid) { return "." + pid_namespace() + "." + std::to_string(pid); }
 
 // True if the process that made a link no longer exists, as far as this process can see.
@@ -83,7 +83,7 @@ std::string_view token_of(std::string_view view) { return view.substr(0, view.rf
 }  // namespace
 
 HostView::HostView(const std::string& directory, std::string_view job, std::string_view otherwise) {
-  // mpiexec removes files that carry its job's name, in case no process does.
+  // mpiexec removes files that carry its job's name, in case no process removes them.
   const std::string link = directory + "/" + kBegin + std::string(job) + kEnd;
   const std::string own = digits_of(make_nonce());
   const std::string signed_own = own + signature(::getpid());

@@ -9,7 +9,7 @@ namespace hr::boot {
 namespace {
 
 constexpr const char* kJob = "headrace-job";
-// Keys of the exchange itself. Unlike these, names of settings contain no blanks.
+// Keys of the exchange itself. Names of settings contain no blanks, unlike these.
 constexpr const char* kName = "job name";
 constexpr const char* kHosts = "job hosts";
 
@@ -47,8 +47,8 @@ Status exchange_job(Provider& provider, std::string_view view, Identity* identit
       settings->insert_or_assign(kHosts, format_hosts(*hosts));
     }
   }
-  // Other launchers choose any job name ("kvs_0", "12.0"): this makes it unique on the host, and no other user can
-  // predict the names of its files.
+  // Other launchers choose any job name ("kvs_0", "12.0"): the suffix makes it unique on the host, and keeps other
+  // users from predicting the names of its files.
   if (first && !provider.names_jobs()) settings->insert_or_assign(kName, digits_of(make_nonce()));
   if (first) settings->insert_or_assign(std::string(kJobSecret), digits_of(make_nonce()));
   if (!alone) {

@@ -9,7 +9,7 @@
 namespace hr::boot {
 namespace {
 
-constexpr std::size_t kPiece = 900;  // number of characters that every launcher accepts as a value
+constexpr std::size_t kPiece = 900;  // length of a value that every launcher accepts
 
 bool is_plain(char letter) noexcept {
   return (letter >= '0' && letter <= '9') || (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
@@ -21,7 +21,7 @@ void append(std::string_view text, std::string* to) {
   *to += std::to_string(escaped.size()) + "/" + escaped;
 }
 
-// Removes the number at the front, and the '/' after it.
+// Removes the leading number and the '/' after it.
 bool take_number(std::string_view* from, std::size_t* number) {
   const auto [end, error] = std::from_chars(from->data(), from->data() + from->size(), *number);
   const auto digits = static_cast<std::size_t>(end - from->data());

@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kAnswerLimit = 20000;  // ms
 
-// Removes and returns the part of a text up to the next ':'.
+// Removes and returns the part up to the next ':'.
 std::string_view next_part(std::string_view* rest) {
   const auto end = rest->find(':');
   const std::string_view part = rest->substr(0, end);
@@ -111,7 +111,7 @@ std::uint64_t space_of_processes() noexcept {
 Late join_late(const LateLine& line, int rank, int* socket) {
   Socket own;
   if (own.get() < 0 || !connect_to(own.get(), line.name)) {
-    // The variable may have outlived its job. In a container with process ids of its own, the launcher's says nothing.
+    // The variable may have outlived its job. In a container with its own process ids, the launcher's id means nothing.
     if (space_of_processes() == line.space && ::kill(line.launcher, 0) != 0 && errno == ESRCH) return Late::kNone;
     static_cast<void>(fail(Errc::kOther,
                            "boot: this program is part of rank %d and cannot reach mpiexec: %s, and this process is in "

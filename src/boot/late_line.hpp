@@ -1,9 +1,9 @@
 // Finds the connection to the launcher for a program that should have inherited it (PMI_FD) but did not: a wrapper has
-// closed it, as Python's subprocess does, or its descriptor is now that of something else.
+// closed it, as Python's subprocess does, or its descriptor now refers to something else.
 //
 // Headrace's mpiexec sets an environment variable of each rank that describes this connection and contains the abstract
-// socket address that mpiexec listens at, and a secret. A program that sends the secret gets a new connection. Threads:
-// any.
+// socket address at which mpiexec listens, and a secret. A program that sends the secret gets a new connection.
+// Threads: any.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ struct LateLine {
 
   std::uint64_t inode = 0;  // inode of the socket whose descriptor is PMI_FD
   int launcher = 0;         // process id of the launcher
-  std::uint64_t space = 0;  // number of the namespace that this process id belongs to
-  std::string name;         // abstract address that the launcher listens at
+  std::uint64_t space = 0;  // number of the pid namespace that this process id belongs to
+  std::string name;         // abstract address at which the launcher listens
   std::string secret;
 
   [[nodiscard]] std::string text() const;
@@ -28,10 +28,10 @@ struct LateLine {
   static bool read(std::string_view text, LateLine* line);
 };
 
-// Returns the number that distinguishes a socket from all others of this machine; 0: not a socket.
+// Returns the inode number that distinguishes a socket from all others of this machine; 0: not a socket.
 [[nodiscard]] std::uint64_t inode_of(int socket) noexcept;
 
-// Returns the number of this process's namespace of process ids; 0: unknown.
+// Returns the number of this process's pid namespace; 0: unknown.
 [[nodiscard]] std::uint64_t space_of_processes() noexcept;
 
 enum class Late {

@@ -22,14 +22,14 @@ struct Name {
 };
 
 Name name_of(std::string_view flag) {
-  // Any user of the host may bind any such name, but only the processes of the job can predict this one.
+  // Any user of the host may bind an abstract name, but only the processes of the job can predict this one.
   Nonce key{};
   read_digits(setting(kJobSecret), &key);
   const std::string of_job = identity().job_id + "-" + std::string(flag);
   const std::string text = "headrace-" + digits_of({keyed_hash(key, of_job + "-1"), keyed_hash(key, of_job + "-2")});
   Name name;
   name.address.sun_family = AF_UNIX;
-  // A zero byte in front makes the name abstract.
+  // A leading zero byte makes the name abstract.
   static_assert(sizeof name.address.sun_path > 64);
   std::copy(text.begin(), text.end(), name.address.sun_path + 1);
   name.bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + text.size());

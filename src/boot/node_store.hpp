@@ -1,5 +1,5 @@
-// NodeStore: the key-value store of one host, which its first process fills at the start and the others read. It is one
-// value of the launcher's key-value space, so that each process makes one request, however many keys there are.
+// NodeStore: the key-value store of one host, which its first process fills at the start and the others read. It is a
+// single value in the launcher's key-value space, so that each process makes one request, however many keys there are.
 //
 // Internal to boot/. Owner: boot.cpp, one from init() on. Threads: library lock.
 #pragma once
@@ -21,7 +21,7 @@ class NodeStore {
 
   // Puts a value; has an effect only in the first process of the host, before publish().
   void put(std::string_view key, std::string_view value);
-  // Publishes the values, even if there are none, as the others will request them. Called before a fence.
+  // Publishes the values, even if there are none, as the other processes will request them. Called before a fence.
   Status publish(Provider& provider);
   // Returns an empty value if none was put. Errors: the provider's.
   Status get(Provider& provider, std::string_view key, std::string* value);
@@ -30,7 +30,7 @@ class NodeStore {
   std::string key_;
   int owner_ = 0;
   bool first_ = false;
-  bool alone_ = true;   // the only process on its host: no other will request values
+  bool alone_ = true;   // this is the only process on its host, so no other will request values
   bool known_ = false;  // values_ is what was published
   KeyValues values_;
 };

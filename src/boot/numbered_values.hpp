@@ -1,4 +1,4 @@
-// Values of many processes in one request to the launcher, for keys that differ in a number.
+// Values of many processes in one request to the launcher, for keys that differ only in a number.
 //
 // Only our own launcher supports that. Threads: library lock.
 #pragma once
@@ -11,8 +11,8 @@
 
 namespace hr::boot {
 
-// Gets the values of the keys that have the numbers first to first + count - 1 in the place of the '*' in `key`, after
-// the exchange. An empty value is not known by this way: get() says whether it was put. Errors: the launcher's.
+// Gets the values of the keys in which the numbers first to first + count - 1 replace the '*' in `key`, after the
+// exchange. An empty value is unknown: get() determines whether it was put. Errors: the launcher's.
 Status get_numbered(std::string_view key, int first, int count, std::vector<std::string>* values);
 
 }  // namespace hr::boot

@@ -18,7 +18,7 @@ extern char** environ;
 namespace hr::boot {
 namespace {
 
-// Returns the folder of the file that this code is in.
+// Returns the directory of the file that contains this code.
 std::string own_folder() {
   Dl_info information{};
   static const char here = 0;
@@ -29,7 +29,7 @@ std::string own_folder() {
   return path.substr(0, path.rfind('/'));
 }
 
-// Finds mpiexec in bin/, which is next to lib/, lib64/ or lib/<architecture>/.
+// Finds mpiexec in bin/, a sibling of lib/ or lib64/, or of the parent of lib/<architecture>/.
 Status find_mpiexec(std::string* path) {
   const std::string folder = own_folder();
   for (const char* relative : {"/../bin/mpiexec", "/../../bin/mpiexec"}) {
@@ -68,7 +68,7 @@ Status OwnLauncher::start() {
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return fail(Errc::kSpawn, "no socket for an mpiexec of this process: %s", std::strerror(errno));
   }
-  // mpiexec gets the descriptor of the other end as an argument.
+  // mpiexec receives the descriptor of the other end as an argument.
   const int theirs = ::fcntl(ends[1], F_DUPFD, 3);
   ::close(ends[1]);
   const std::string number = std::to_string(theirs);

@@ -1,8 +1,8 @@
 // A private mpiexec for a process that was started without one: it starts the processes that this one spawns, and
 // stores published names.
 //
-// It is the installation's mpiexec (in bin/, next to the library's folder), started at the first need with one end of a
-// socket pair, in a separate process group. It ends when this process and all that it started have ended; if this
+// It is the installation's mpiexec (in bin/, next to the library's folder), started when first needed, with one end of
+// a socket pair, in a separate process group. It ends when this process and all that it started have ended; if this
 // process dies without finalize(), it kills the rest. Owner: the singleton provider. Threads: library lock.
 #pragma once
 
@@ -16,7 +16,7 @@ namespace hr::boot {
 
 class OwnLauncher {
  public:
-  // Starts it. Errors: MPI_ERR_SPAWN with the places searched for mpiexec, or the reason why it did not start.
+  // Starts mpiexec. Errors: MPI_ERR_SPAWN with the places searched for mpiexec, or the reason why it did not start.
   Status start();
   [[nodiscard]] bool started() const noexcept { return helper_ != nullptr; }
   [[nodiscard]] Helper& helper() noexcept { return *helper_; }

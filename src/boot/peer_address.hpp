@@ -1,8 +1,8 @@
-// PeerAddress: the data by which processes of another job reach this one.
+// PeerAddress: the data with which processes of another job reach this one.
 //
-// It is sent as a text of pairs (key_values.hpp): the job, the rank in it, the signature of the host, and the
-// transports' additions. Two processes with equal signatures can map the same file: the signature is made of the
-// machine's boot, the file system of the shared-memory directory and that directory's inode, and of the host that
+// It is sent as a string of pairs (key_values.hpp): the job, the rank in it, the signature of the host, and the
+// transports' additions. Two processes with equal signatures can map the same file: the signature consists of the
+// machine's boot id, the file system of the shared-memory directory and that directory's inode, and of the host that
 // mpiexec declares (--as-hosts). Threads: library lock.
 #pragma once
 
@@ -16,7 +16,7 @@ namespace hr::boot {
 struct PeerAddress {
   std::string job;
   int rank = 0;
-  std::string host;     // signature; empty: this is only the name of a process that the receiver knows
+  std::string host;     // host signature; empty: this only names a process that the receiver knows
   std::string network;  // address of the transport between hosts; empty: none
 };
 
@@ -26,7 +26,7 @@ struct PeerAddress {
 [[nodiscard]] PeerAddress name_of(int proc);
 
 [[nodiscard]] std::string format(const PeerAddress& address);
-// Errors: MPI_ERR_OTHER for text that format() did not write.
+// Errors: MPI_ERR_OTHER for a string that format() did not write.
 Status parse(std::string_view text, PeerAddress* address);
 
 // Enters the process into boot::processes(), with its host. Returns its index.

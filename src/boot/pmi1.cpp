@@ -29,13 +29,13 @@ constexpr std::string_view kOwnSpace = "headrace_";
 constexpr std::string_view kMapping = "PMI_process_mapping";
 constexpr std::string_view kEnterBarrier = "cmd=barrier_in\n";
 constexpr std::string_view kLeaveBarrier = "barrier_out";
-// The questions that follow the first line. Our own launcher gets them in one piece.
+// The queries that follow the first line. Our own launcher receives them in one write.
 constexpr std::string_view kGetMaxes = "cmd=get_maxes\n";
 constexpr std::string_view kGetSpace = "cmd=get_my_kvsname\n";
 constexpr std::string_view kGetProgram = "cmd=get_appnum\n";
 constexpr std::string_view kGetUniverse = "cmd=get_universe_size\n";
-constexpr int kHandshakeLimit = 30000;  // ms; a live launcher answers at once
-constexpr int kStackLimit = 20000;      // ms; normally it takes no longer than 10 s
+constexpr int kHandshakeLimit = 30000;  // ms; a live launcher answers immediately
+constexpr int kStackLimit = 20000;      // ms; normally at most 10 s
 
 int number_of(const char* text) noexcept {
   int value = -1;
@@ -43,7 +43,7 @@ int number_of(const char* text) noexcept {
   return value;
 }
 
-// Returns the numbers in a text such as "1,3".
+// Returns the numbers in a string such as "1,3".
 std::vector<int> numbers_in(std::string_view list) {
   std::vector<int> numbers;
   for (const char* at = list.data(); at != list.data() + list.size();) {
@@ -62,11 +62,11 @@ bool is_socket(int descriptor) noexcept {
   return descriptor >= 0 && ::getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &length) == 0;
 }
 
-// Returns Headrace's mpiexec's description of the connection, in addition to its descriptor (PMI_FD).
+// Returns the description of the connection by Headrace's mpiexec, in addition to its descriptor (PMI_FD).
 const char* own_variable() noexcept { return environment(LateLine::kVariable); }
 
-// Returns the descriptor in PMI_FD if it is the launcher's socket; -1 if the parent process has closed it, or it is
-// something else by now, as far as this can be detected.
+// Returns the descriptor in PMI_FD if it is the launcher's socket; -1 if the parent process has closed it, or, as far
+// as this can be detected, reused it for something else.
 int inherited_socket() noexcept {
   const int descriptor = number_of(environment("PMI_FD"));
   LateLine line;
@@ -76,7 +76,7 @@ int inherited_socket() noexcept {
   return is_socket(descriptor) ? descriptor : -1;
 }
 
-// A separate connection for this process, if there is none to inherit. Requested once, as both detect() and connect()
+// A separate connection for this process, if it inherited none. Requested only once, though both detect() and connect()
 // need it.
 struct LateSocket {
   Late outcome = Late::kNone;
@@ -94,7 +94,7 @@ LateSocket& late_socket() {
     } else if (number_of(environment("PMI_FD")) >= 0 && number_of(environment("PMI_SIZE")) > 1 &&
                number_of(environment("PMI_RANK")) == 0) {
       log::write(log::Level::kError,
-                 "PMI_FD is %s, which is no open socket: the parent has closed the connection to the launcher, and "
+                 "PMI_FD is %s, which is not an open socket: the parent has closed the connection to the launcher, and "
                  "this process is a job of its own (PMI_SIZE is %s)",
                  environment("PMI_FD"), environment("PMI_SIZE"));
     }
@@ -128,7 +128,7 @@ Status connect_to(const std::string& address, int* descriptor) {
   return fail(Errc::kOther, "boot: PMI_PORT=\"%s\": cannot connect: %s", address.c_str(), std::strerror(reason));
 }
 
-// Key of the text that the parent passes to a spawned job.
+// Key of the string that the parent passes to a spawned job.
 constexpr const char* kParent = "headrace-parent";
 // Prefix of the message that a spawned job has ended without finalize().
 constexpr std::string_view kEnded = "cmd=spawn_ended job=";
@@ -204,7 +204,7 @@ class Pmi1 final : public Helper {
     return ask(std::string(key) + generation_, "", value);
   }
 
-  // Headrace's launcher omits values that would make its answer too long; an older one does not know the request.
+  // Headrace's launcher omits values that would make its answer too long; an older launcher does not know the request.
   Status get_numbered(std::string_view key, int first, int count, std::vector<std::string>* values) override {
     values->assign(static_cast<std::size_t>(count), "");
     if (!own_launcher_) return kOk;
@@ -335,14 +335,14 @@ class Pmi1 final : public Helper {
 
   void abort(int exit_code) noexcept override {
     if (socket_ < 0) return;
-    // For 0, Headrace's launcher reports the exit code that the program passed, and exits with 1; others would end the
-    // job with success.
+    // For 0, Headrace's launcher reports the exit code that the program passed, and exits with 1; other launchers would
+    // end the job successfully.
     if (exit_code == 0 && !own_launcher_) exit_code = 1;
     const Status ignored = send("cmd=abort exitcode=" + std::to_string(exit_code) + "\n");
     static_cast<void>(ignored);  // this process exits even if the launcher has ended
   }
 
-  // The launcher does not answer this.
+  // The launcher sends no answer to this line.
   void keep_file(int file) noexcept override {
     const std::string line = "cmd=keep_file pid=" + std::to_string(::getpid()) + " file=" + std::to_string(file) + "\n";
     static_cast<void>(::send(socket_, line.data(), line.size(), MSG_NOSIGNAL));
@@ -408,7 +408,7 @@ class Pmi1 final : public Helper {
     static_cast<void>(unescape(ended.field("msg"), &why_failed_));
   }
 
-  // Receives the answer to a request about a name.
+  // Receives the answer to a request about a service name.
   Status named(std::string_view answer, Errc otherwise, std::string_view service, const char* why) {
     HR_TRY(receive_line());
     if (reply().command() == answer && reply().number("rc", 0) == 0) return kOk;
@@ -451,7 +451,7 @@ class Pmi1 final : public Helper {
     return kOk;
   }
 
-  // Checks that a launcher answers, as the descriptor in PMI_FD may be any socket.
+  // Verifies that a launcher answers, as the descriptor in PMI_FD may be any socket.
   Status begin_handshake() {
     const bool own = own_variable() != nullptr;
     HR_TRY(send("cmd=init pmi_version=1 pmi_subversion=1" + (own ? " pid=" + std::to_string(::getpid()) : "") + "\n"));

@@ -1,7 +1,7 @@
 // The PMI-1 wire format: one line per message, "cmd=NAME key=value key=value\n".
 //
 // Shared by the client (pmi1.cpp) and the server in mpiexec. A WireMessage is a view into the caller's line: it owns
-// nothing and must not outlive the line. Threads: no threads of its own.
+// nothing and must not outlive the line. Threads: one at a time.
 #pragma once
 
 #include <charconv>
@@ -9,7 +9,7 @@
 
 namespace hr::boot {
 
-// Stands between the values of one answer; no key and no value contains it.
+// Separates the values of an answer; no key or value contains it.
 inline constexpr char kBetweenValues = ';';
 
 class WireMessage {

@@ -1,4 +1,4 @@
-// PMIx: a library that fits the launcher is opened at run time, and communicates with a daemon on the host. PRRTE
+// PMIx: a library compatible with the launcher is opened at run time, and communicates with a daemon on the host. PRRTE
 // (prterun, Open MPI's mpirun) and Slurm's pmix plugin support it.
 #include <unistd.h>
 
@@ -58,8 +58,8 @@ Info seconds(const char* key, int count) {
   return info;
 }
 
-// Time limit of a request. PRRTE 3.0 distributes all values at a fence, but still queries the process that put a value;
-// one that has left would never answer.
+// Time limit of a request. PRRTE 3.0 distributes all values at a fence, but still queries the process that put a value,
+// which never answers if it has left.
 constexpr int kAnswerSeconds = 60;
 
 // A value returned by PMIx_Get, freed by the destructor.
@@ -86,9 +86,9 @@ class Got {
   Value* value_ = nullptr;
 };
 
-// Not a status of PMIx; those are 0 or negative.
+// Not a PMIx status; those are 0 or negative.
 constexpr int kUnderWay = 1;
-// State of the last fence; a thread of the library may write it after the wait has ended.
+// State of the last fence; a thread of the PMIx library may write it after the wait has ended.
 std::atomic<int> fence_state{pmix::kSuccess};
 
 void fenced(pmix::Code status, void* /*data*/) noexcept {
@@ -96,8 +96,8 @@ void fenced(pmix::Code status, void* /*data*/) noexcept {
   fence_state.notify_all();
 }
 
-// Exits when the launcher has ended, as under Headrace's launcher; nothing else would end this process when the job is
-// over.
+// Exits when the launcher has ended, as processes do under Headrace's launcher; nothing else would end this process
+// when the job is over.
 void launcher_gone(std::size_t, pmix::Code, const Proc*, Info*, std::size_t, Info*, std::size_t, void*, void*) {
   constexpr std::string_view kText = "[headrace] the launcher (PMIx) has ended, so this process ends\n";
   flush_output();
@@ -168,8 +168,8 @@ class Pmix final : public Provider {
     return *done ? check("PMIx_Fence_nb", state) : kOk;
   }
 
-  // Publishes under a prefix, as other programs also publish data. The name is looked up first, as PRRTE accepts a name
-  // twice, and unpublishes names that were not published.
+  // Publishes under a prefix, as other programs also publish data. Looks the name up first, as PRRTE lets a name be
+  // published twice, and unpublishes names that were never published.
   Status publish(std::string_view service, std::string_view port) override {
     std::string other;
     if (look_up(service, &other).ok()) {
@@ -256,7 +256,7 @@ class Pmix final : public Provider {
   Proc self_{};
   bool connected_ = false;
   const Info patience_ = seconds(pmix::kTimeout, kAnswerSeconds);
-  const Info collect_ = flag(pmix::kCollect);  // argument of a fence, which reads it until it is complete
+  const Info collect_ = flag(pmix::kCollect);  // argument of a fence, which reads it until the fence is complete
 };
 
 bool detect() noexcept { return environment("PMIX_NAMESPACE") != nullptr && environment("PMIX_RANK") != nullptr; }

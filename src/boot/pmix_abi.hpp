@@ -2,7 +2,7 @@
 // versions implement it: libpmix.so.2 is opened at run time, so its headers are not needed for the build.
 // tests/unit/boot/pmix_abi_test.cpp compares this with the header of an installed library, if there is one.
 //
-// Internal to boot/. Threads: no threads of its own.
+// Internal to boot/. Threads: see the functions.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,8 @@ namespace hr::boot::pmix {
 using Code = int;
 inline constexpr Code kSuccess = 0;
 inline constexpr Code kLostConnection = -61;  // the process has lost the connection to its daemon
-inline constexpr Code kDoneAtOnce = -157;     // returned by a call that begins an operation: already done, with success
+inline constexpr Code kDoneAtOnce = -157;     // returned by a call that begins an operation: already completed
+                                              // successfully
 
 using Rank = std::uint32_t;
 inline constexpr Rank kJob = UINT32_MAX - 1;  // represents all ranks of a job, and the job itself
@@ -74,17 +75,17 @@ using Scope = std::uint8_t;
 inline constexpr Scope kGlobal = 3;
 
 // Keys of attributes of calls, and of the launcher's data about a job.
-inline constexpr const char* kCollect = "pmix.collect";  // bool: a fence distributes the values of all
+inline constexpr const char* kCollect = "pmix.collect";  // bool: a fence distributes the values of all processes
 inline constexpr const char* kTimeout = "pmix.timeout";  // int: seconds, after which a call fails
 inline constexpr const char* kJobSize = "pmix.job.size";
 inline constexpr const char* kAppNumber = "pmix.appnum";
 inline constexpr const char* kUniverseSize = "pmix.univ.size";
 
-// Called by a thread of the library.
+// Called by a thread of the PMIx library.
 using Done = void (*)(Code status, void* data);
 
-// Called by a thread of the library when a registered event has happened. Once the event has been handled, the function
-// must call `handled` with `data`.
+// Called by a thread of the PMIx library when a registered event has happened. Once the event has been handled, the
+// function must call `handled` with `data`.
 using Event = void (*)(std::size_t registration, Code status, const Proc* source, Info* info, std::size_t count,
                        Info* results, std::size_t result_count, void* handled, void* data);
 

@@ -1,5 +1,5 @@
-// The PMIx library, opened at run time: the one already loaded in the process, else that of the knob pmix_dir if it is
-// set, else the launcher's, else the one that the system's loader finds.
+// The PMIx library, opened at run time: the one already loaded into the process, else that in the knob pmix_dir if it
+// is set, else the launcher's, else the one that the dynamic loader finds.
 //
 // Never closed: its threads may run until the process ends. Owner: process-wide. Threads: library lock.
 #pragma once
@@ -24,7 +24,7 @@ struct Library {
   ErrorStringFunction error_string = nullptr;
 };
 
-// Opens the library at the first call. Errors: MPI_ERR_OTHER with the places searched.
+// Opens the library on the first call. Errors: MPI_ERR_OTHER with the places searched.
 Status open_library(const Library** library);
 
 }  // namespace hr::boot::pmix

@@ -24,14 +24,14 @@ namespace {
 constexpr std::string_view kKind = "headrace";
 constexpr char kBetween = '_';  // between the parts of a name; no part contains it
 constexpr std::size_t kSecretDigits = 32;
-constexpr std::size_t kMostShown = 100;  // characters of a text that is not a port's name
+constexpr std::size_t kMostShown = 100;  // characters shown of a string that is not a port name
 constexpr int kBacklog = 4096;           // the system may limit it
 
 Status system_failed(const char* what) {
   return fail(Errc::kOther, "a port could not be opened: %s: %s", what, std::strerror(errno));
 }
 
-// Returns the first address by which other hosts reach this one; the loopback's if there is none.
+// Returns the first address at which other hosts reach this one; the loopback address if there is none.
 in_addr own_address() {
   in_addr found{htonl(INADDR_LOOPBACK)};
   ifaddrs* all = nullptr;
@@ -109,10 +109,10 @@ Status dial(const std::string& port_name, std::unique_ptr<Channel>* channel) {
   const bool formed = parts.size() == 5 && parts[0] == kKind && parts[3].size() == kSecretDigits &&
                       parts[4].size() == kSecretDigits &&
                       ::inet_pton(AF_INET, std::string(parts[1]).c_str(), &address.sin_addr) == 1;
-  if (!formed) return bad_name(port_name, "is no port name");
+  if (!formed) return bad_name(port_name, "is not a port name");
   const auto read = std::from_chars(parts[2].data(), parts[2].data() + parts[2].size(), number);
   if (read.ec != std::errc() || read.ptr != parts[2].data() + parts[2].size() || number == 0)
-    return bad_name(port_name, "is no port name");
+    return bad_name(port_name, "is not a port name");
   address.sin_port = htons(number);
   const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (socket < 0) return fail(Errc::kOther, "no socket to connect to a port with: %s", std::strerror(errno));
@@ -128,8 +128,8 @@ Status dial(const std::string& port_name, std::unique_ptr<Channel>* channel) {
     if (::getsockopt(socket, SOL_SOCKET, SO_ERROR, &reason, &size) != 0) reason = errno;
   }
   if (reason != 0) {
-    return fail(Errc::kPort, "nobody listens at %s: %s; was it closed (MPI_Close_port)?", shown_port(port_name).c_str(),
-                std::strerror(reason));
+    return fail(Errc::kPort, "no process listens at %s: %s; was it closed (MPI_Close_port)?",
+                shown_port(port_name).c_str(), std::strerror(reason));
   }
   *channel = std::move(made);
   return kOk;

@@ -68,7 +68,7 @@ std::string format_process_mapping(const std::vector<int>& node_of_rank) {
       blocks.push_back({node, 1, count});
     }
   }
-  // Blocks repeat until every rank has its node; the last repetition may end early.
+  // Blocks are repeated until every rank has its node; the last repetition may end early.
   const auto same = [&](const Block& block) {
     const Block& first = blocks.front();
     return block.start == first.start && block.ranks_per_node == first.ranks_per_node &&

@@ -5,8 +5,7 @@
 namespace hr::boot {
 namespace {
 
-// Returns a hash of the job's name (FNV-1a, folded). For all but one in a million pairs of large jobs, the hashes are
-// far enough apart.
+// Returns a hash of the job's name (FNV-1a, folded). The hashes of nearly all pairs of large jobs are far enough apart.
 std::uint32_t first_number(std::string_view job) noexcept {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const char letter : job) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3;

@@ -1,13 +1,13 @@
 // Processes: the table of the processes known to this one: those of its own job, and later those that it spawns or
 // connects to.
 //
-// A process is an index into this table, the same for as long as MPI is in use: groups and communicators hold that
+// A process is an index into this table, which does not change while MPI is in use: groups and communicators hold that
 // index (`proc`), not a rank in one job. Processes of this process's own job come first, in the order of their ranks,
 // so that the index is the rank there. Indices are local to this process: messages to others name a process by its job
 // and the rank in it.
 //
-// An entry contains what is known about a process without contacting it. The address of the process is not stored: the
-// transports look up its published data under key() when they connect, or received it when jobs connected
+// An entry contains the data that is known about a process before contacting it. The address of the process is not
+// stored: the transports look up its published data under key() when they connect, or received it when jobs connected
 // (transport/transport.hpp). Processes of other jobs stay in the table when they are disconnected, and get the same
 // index if they connect again. Owner: boot, from init() to finalize(). Threads: library lock.
 #pragma once
@@ -29,15 +29,15 @@ struct Process {
   int rank = 0;             // rank in its job
   int host = kUnknownHost;  // a host number; processes with equal numbers share memory
   std::uint16_t job = 0;    // index into the jobs of the table; 0: this process's own
-  bool failed = false;      // the process cannot be reached any more
+  bool failed = false;      // the process has died or cannot be reached
 };
 static_assert(sizeof(Process) <= 64);
 
 class Processes {
  public:
-  // Makes the table of a job of one process.
+  // Creates the table of a job of one process.
   Processes() : Processes("", 0, {0}) {}
-  // Makes the table of a job with a host for each rank.
+  // Creates the table of a job from the host of each rank.
   Processes(std::string job, int own_rank, const std::vector<int>& host_of_rank);
 
   [[nodiscard]] int size() const noexcept { return static_cast<int>(entries_.size()); }
@@ -59,7 +59,7 @@ class Processes {
   [[nodiscard]] bool job_on_one_host() const noexcept { return of_this_host_.size() == job_size_; }
 
   // --- other jobs (MPI 5.0 chapter 11) ---
-  // Returns the index of a process, with a new entry if it is not known yet. A process of another job no longer counts
+  // Returns the index of a process; adds an entry if it is not known yet. A process of another job no longer counts
   // as failed.
   int add(std::string_view job, int rank, int host);
   // Returns the index of a process; -1 if it is not known.
@@ -67,17 +67,17 @@ class Processes {
   // True if there are processes of other jobs.
   [[nodiscard]] bool has_others() const noexcept { return entries_.size() > job_size_; }
   [[nodiscard]] bool is_other(int proc) const noexcept { return (*this)[proc].job != 0; }
-  // Returns a non-negative number of the process that is the same everywhere; indices differ from process to process.
+  // Returns a non-negative number that all processes use for this process; indices differ from process to process.
   [[nodiscard]] int number_of(int proc) const noexcept {
     const Process& entry = (*this)[proc];
     return static_cast<int>((numbers_[entry.job] + static_cast<std::uint32_t>(entry.rank)) & 0x7fffffff);
   }
-  // Returns the process with that number; -1 if this process knows none.
+  // Returns the index of the process with that number; -1 if this process knows none.
   [[nodiscard]] int with_number(int number) const noexcept;
-  // True if `one` is before `other` in an order that is the same everywhere.
+  // True if `one` is before `other` in an order that is the same in all processes.
   [[nodiscard]] bool before(int one, int other) const noexcept;
-  // Returns the number of a host by its signature (peer_address.hpp), which is the same in all jobs; a new number if it
-  // is not known.
+  // Returns the number of the host with a signature (peer_address.hpp), which is the same in all jobs; a new number if
+  // the signature is not known.
   int host_with(std::string_view signature);
   // Sets the signature of a host of this job; processes of other jobs with that signature are on the same host.
   void name_host(int host, std::string_view signature);

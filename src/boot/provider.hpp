@@ -19,8 +19,8 @@ namespace hr::boot {
 class Provider {
  public:
   virtual ~Provider() = default;
-  // Fills the identity (processes_here only if the launcher reports it). *hosts: a host number for each rank if the
-  // launcher declares it, regardless of what the processes find (mpiexec --as-hosts); else left empty.
+  // Fills the identity (processes_here only if the launcher reports it). *hosts: the host number of each rank if the
+  // launcher declares them, regardless of what the processes find (mpiexec --as-hosts); else left empty.
   virtual Status connect(Identity* identity, std::vector<int>* hosts) = 0;
   // Called after connect(): true if job_id is unique among the running jobs of a host.
   [[nodiscard]] virtual bool names_jobs() const noexcept { return false; }
@@ -33,13 +33,13 @@ class Provider {
   virtual Status put(std::string_view key, std::string_view value) = 0;
   // `owner`: the rank that put the value.
   virtual Status get(int owner, std::string_view key, std::string* value) = 0;
-  // See numbered_values.hpp. By default nothing is known.
+  // See numbered_values.hpp. By default returns no values.
   virtual Status get_numbered(std::string_view /*key*/, int /*first*/, int count, std::vector<std::string>* values) {
     values->assign(static_cast<std::size_t>(count), "");
     return kOk;
   }
   virtual Status fence() = 0;
-  // Does the same in two steps; by default the first one blocks.
+  // fence() in two steps; by default the first one blocks.
   virtual Status begin_fence() { return fence(); }
   virtual Status fence_done(bool* done) {
     *done = true;
@@ -48,7 +48,7 @@ class Provider {
   // If can_wait() is true, get_waiting() waits until a process has put the key, and returns its value.
   [[nodiscard]] virtual bool can_wait() const noexcept { return false; }
   virtual Status get_waiting(std::string_view /*key*/, std::string* /*value*/) { return Errc::kUnsupportedOperation; }
-  // See spawning.hpp. By default these fail with the reason that this launcher does not support them.
+  // See spawning.hpp. By default these fail because the launcher does not support them.
   virtual Status begin_spawn(std::span<const SpawnedProgram> programs, std::string_view parent);
   virtual Status spawn_done(bool* done);
   virtual Status spawned_status() { return kOk; }
@@ -89,7 +89,7 @@ class Helper : public Provider {
 };
 std::unique_ptr<Helper> pmi1_over(int socket);
 
-// Makes a text safe in a file name: replaces everything that is not a letter, a digit, '_' or '-'.
+// Makes a string safe in a file name: replaces everything that is not a letter, a digit, '_' or '-'.
 std::string file_safe(std::string_view text);
 
 }  // namespace hr::boot

@@ -1,4 +1,4 @@
-// Starts without a launcher: the process is rank 0 of 1, and the key-value exchange is a map.
+// Starting without a launcher: the process is rank 0 of 1, and the key-value exchange is a map.
 #include <unistd.h>
 
 #include <cstdio>
@@ -53,7 +53,7 @@ class Singleton final : public Provider {
   Status get(int /*owner*/, std::string_view key, std::string* value) override {
     const auto found = values_.find(key);
     if (found == values_.end()) {
-      return fail(Errc::kOther, "boot: nobody has put the key \"%.*s\"", static_cast<int>(key.size()), key.data());
+      return fail(Errc::kOther, "boot: no process has put the key \"%.*s\"", static_cast<int>(key.size()), key.data());
     }
     *value = found->second;
     return kOk;

@@ -12,14 +12,14 @@ Status none(Errc error, const char* what) {
       error, "this launcher cannot %s for the library: start the program with Headrace's mpiexec, or on its own", what);
 }
 
-// The launchers' protocols do not allow empty words.
+// The launchers' protocols do not allow empty strings.
 Status check_service(std::string_view service, Errc error) {
   return !service.empty() ? kOk : fail(error, "the service name is empty: pass the name that the service is to have");
 }
 
 }  // namespace
 
-// Defaults for launchers that do not support these services.
+// Default implementations, for launchers that do not support these services.
 
 Status Provider::begin_spawn(std::span<const SpawnedProgram> /*programs*/, std::string_view /*parent*/) {
   return none(Errc::kSpawn, "start processes");

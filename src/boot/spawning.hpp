@@ -1,7 +1,7 @@
 // Spawning and publishing: services of the launcher for a running job (MPI 5.0 sections 11.8 and 11.9.4).
 //
 // Available under Headrace's mpiexec and other launchers that speak PMI-1; a process that was started without a
-// launcher gets a private mpiexec at the first request (own_launcher.hpp). With other launchers, the calls return
+// launcher gets a private mpiexec on the first request (own_launcher.hpp). With other launchers, the calls return
 // MPI_ERR_SPAWN or MPI_ERR_SERVICE, with advice. Threads: library lock; one request at a time.
 #pragma once
 
@@ -22,21 +22,20 @@ struct SpawnedProgram {
   std::vector<std::pair<std::string, std::string>> info;  // hints, as passed by the program
 };
 
-// Start the programs as one job, whose processes get `parent` from parent_port(). There are two steps, for callers that
-// make progress meanwhile. Errors: MPI_ERR_SPAWN with the launcher's reason; no process of the job is left running
-// then.
+// Start the programs as one job, whose processes get `parent` from parent_port(). In two steps, for callers that make
+// progress meanwhile. Errors: MPI_ERR_SPAWN with the launcher's reason; then no process of the job is left running.
 Status begin_spawn(std::span<const SpawnedProgram> programs, std::string_view parent);
 Status spawn_done(bool* done);
-// Called after that, until one of the processes has connected to the parent's port. Errors: MPI_ERR_SPAWN if they have
-// ended without connecting.
+// Called after begin_spawn() until one of the processes has connected to the parent's port. Errors: MPI_ERR_SPAWN if
+// they have ended without connecting.
 Status spawned_status();
 
 // Called after any process of the spawned job has failed: returns the failed ranks of that job. Empty: the launcher
 // does not report them, and all ranks count as failed. *known: true if the list is final.
 std::vector<int> spawned_failures(bool* known);
 
-// Gets, from the launcher, the text that the parent of this process's job passed to begin_spawn(); empty: this job was
-// not spawned.
+// Gets, from the launcher, the string that the parent of this process's job passed to begin_spawn(); empty: this job
+// was not spawned.
 Status parent_port(std::string* port);
 
 // Errors: MPI_ERR_SERVICE (published already, or the launcher does not support it), MPI_ERR_NAME (not published).

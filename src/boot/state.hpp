@@ -27,7 +27,7 @@ struct State {
   std::vector<int> node_flags;  // sockets of the flags that are set
 };
 
-// Runs init() with this provider, for tests.
+// init() with this provider, for tests.
 Status init_with(std::unique_ptr<Provider> provider, const char* name, std::span<const Setting> settings);
 
 // Returns the chosen provider; valid between init() and finalize().

@@ -34,7 +34,8 @@ bool reads(AccessKind kind) noexcept {
   return kind == AccessKind::kGet || kind == AccessKind::kFetch || kind == AccessKind::kLoad;
 }
 
-// Returns the element type of an update; 0 for several. Signed and unsigned integers of one size are updated alike.
+// Returns the element type of an update; 0 if there are several. Signed and unsigned integers of one size count as the
+// same.
 std::uint8_t basic_of(const layout::Datatype& type) {
   const layout::BasicType* const uniform = type.uniform();
   if (uniform == nullptr) return 0;

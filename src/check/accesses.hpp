@@ -37,15 +37,15 @@ class Intervals {
   [[nodiscard]] const std::map<std::uintptr_t, std::uintptr_t>& ranges() const noexcept { return ranges_; }
 
  private:
-  std::map<std::uintptr_t, std::uintptr_t> ranges_;  // end of each range, indexed by its beginning
+  std::map<std::uintptr_t, std::uintptr_t> ranges_;  // end of each range, keyed by its start
 };
 
 // Returns a call's access; none if it accesses no window memory.
 std::optional<Access> access_of(const Call& call);
-// True if two accesses of one origin (whose updates are ordered) or of several must not overlap.
+// True if two accesses must not overlap. `one_origin`: both are from one origin, whose updates are ordered.
 [[nodiscard]] bool conflict(const Access& a, const Access& b, bool one_origin) noexcept;
 
-// Returns text such as "is written".
+// Returns a phrase such as "is written".
 const char* verb(AccessKind kind) noexcept;
 
 // Determines which ranges of the target's window memory a call of an operation accesses; false if none, or if they are

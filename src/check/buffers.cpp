@@ -148,7 +148,7 @@ Status check_against(std::vector<Buffer>& buffers, const Operation* itself) {
 
 bool starts(const Call& call) { return call.is("MPI_Start") || call.is("MPI_Startall"); }
 
-// Checks and notes persistent operations that begin.
+// Checks and records persistent operations that start.
 Status before_start(Call& call) {
   for (const void* const handle : call.before) {
     const auto found = operations().find(handle);

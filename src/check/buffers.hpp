@@ -11,7 +11,7 @@
 
 namespace hr::check {
 
-// Checks the buffers of one call: they must not overlap each other, nor buffers of operations that are not complete.
+// Checks the buffers of one call: they must overlap neither each other nor buffers of operations in progress.
 Status check_use(std::vector<Buffer>& buffers);
 // remember(): hashes the current contents of the buffers that are only read, or, with `written`, of those that are
 // written. has_changed(): true if the contents have changed since.
@@ -25,7 +25,7 @@ void note_free(const Operation& operation);
 // "0x7ffd..."
 std::string pointer(const void* address);
 
-// Sets the call's buffers to those of a collective operation. Errors: as for other calls.
+// Sets the call's buffers to those of a collective operation. Errors: those of check_use().
 Status check_buffers(Call& call, const coll::Call& operation);
 
 }  // namespace hr::check

@@ -1,4 +1,4 @@
-// Call: one call of the program as seen by the checker: the function, its arguments by name, and the call site.
+// Call: one call by the program as seen by the checker: the function, its arguments by name, and the call site.
 //
 // Entry points describe their arguments (api/gen/entries.py) if calls are checked (bind/checked_calls.hpp). Owner: the
 // entry point, for the duration of the call. Threads: a Call belongs to its thread; shared data, library lock.
@@ -17,7 +17,7 @@ namespace hr::check {
 
 struct Argument {
   enum class Use : std::uint8_t {
-    kRead,     // a buffer that the call only reads
+    kRead,     // a buffer that the call does not write
     kWritten,  // a buffer that it may write
     kForHost,  // counts, statuses: for the CPU
     kGiven,    // an array of handles
@@ -55,18 +55,18 @@ class Call {
   Call(const char* function, const void* caller, std::span<const Argument> arguments) noexcept
       : function_(function), call_site_{function, caller}, arguments_(arguments) {}
 
-  // Returns "MPI_Send", also for MPI_Send_c.
+  // Returns "MPI_Send" for MPI_Send and MPI_Send_c.
   [[nodiscard]] std::string_view function() const noexcept {
     const std::string_view name(function_);
     return name.ends_with("_c") ? name.substr(0, name.size() - 2) : name;
   }
   [[nodiscard]] bool is(std::string_view name) const noexcept { return function() == name; }
-  // Finds the call site in the program: the caller may be a part of the library (Fortran, MPICH's ABI).
+  // Finds the call site in the program: the caller may be part of the library (Fortran, MPICH's ABI).
   void find_call_site() noexcept { call_site_.address = program_caller(call_site_.address); }
   [[nodiscard]] const CallSite& call_site() const noexcept { return call_site_; }
   [[nodiscard]] std::span<const Argument> arguments() const noexcept { return arguments_; }
 
-  // Find an argument by name; null or 0 if there is none.
+  // Find an argument by name; return null or 0 if there is none.
   [[nodiscard]] const Argument* find(std::string_view name) const noexcept;
   [[nodiscard]] const void* address(std::string_view name) const noexcept;
   [[nodiscard]] long long number(std::string_view name) const noexcept;
@@ -78,7 +78,7 @@ class Call {
   std::vector<void*> before;
   // Object on which a detected error is raised; null: none.
   Object* where = nullptr;
-  // Buffers that the call, or the operation that it starts, reads and writes while it lasts (operations.hpp).
+  // Buffers that the call, or the operation that it starts, reads and writes while it is in progress (operations.hpp).
   std::vector<Buffer> buffers;
   // Operations that the call has completed; set in leave().
   std::vector<Operation> completed;
@@ -97,7 +97,7 @@ class Call {
   Call* outer = nullptr;  // the enclosing call of this thread
 };
 
-// Returns the innermost call that this thread is in; null: none.
+// Returns the innermost call of this thread; null: none.
 Call* current_call() noexcept;
 
 }  // namespace hr::check

@@ -24,7 +24,7 @@ namespace {
 
 // Cached results.
 struct Known final : FileState {
-  std::map<const void*, bool> parts;  // keyed by address: true if the part is in the library
+  std::map<const void*, bool> parts;  // key: address of a loaded object; true if it is part of the library
   std::map<std::pair<std::string, std::uint64_t>, std::string> texts;     // keyed by file and offset
   std::map<std::pair<const void*, const char*>, RemoteCallSite> remotes;  // keyed by address and function
 };

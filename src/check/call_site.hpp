@@ -1,6 +1,6 @@
 // CallSite: the place where the program called an MPI function.
 //
-// An address in the program, which is converted to text only when it is reported: the file and line by addr2line if
+// An address in the program, which is converted to text only when it is reported: the file and line, with addr2line, if
 // that and debug information are available, else the function's name, or the offset in the file. The call site of
 // another process is sent as an offset in the loaded file. Threads: library lock.
 #pragma once

@@ -1,8 +1,8 @@
 // check: checks every call of the program for mistakes (HEADRACE_CHECK=full), for bind/.
 //
-// A call that is wrong by itself or in combination with others' calls gets an error, raised on its communicator, window
-// or file; a mistake with which the program can continue (leaks) is a warning on standard error. Each message names the
-// call sites and a remedy. Each diagnostic has a file, with a record (diagnostic.hpp).
+// A call that is wrong by itself or in combination with calls of other processes gets an error, raised on its
+// communicator, window or file; a mistake with which the program can continue (leaks) is a warning on standard error.
+// Each message names the call sites and a remedy. Each diagnostic has a file, with a record (diagnostic.hpp).
 //
 // If checking is off, none of this runs: entry points call it only if `ready` is false (bind/checked_calls.hpp).
 // Errors: those of the diagnostics (diagnostic.hpp); the text is the recorded detail. Threads: library lock, except
@@ -14,7 +14,8 @@
 
 namespace hr::check {
 
-// Called after boot::init(); returns true if the knob selects checking. All processes of a job return the same.
+// Called after boot::init(); returns true if the knob selects checking. The result is the same in all processes of a
+// job.
 bool begin();
 // Called after p2p::init(), and before p2p::finalize().
 void start();

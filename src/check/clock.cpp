@@ -19,7 +19,7 @@ enum Mark : std::uint32_t { kUnsure = 1, kLocked = 2 };
 
 struct Clock final : FileState {
   Counts counts;
-  std::shared_ptr<const Counts> snapshot;  // null: the clock has changed since it was made
+  std::shared_ptr<const Counts> snapshot;  // null if the clock has changed since the snapshot
   std::uint32_t phase = 0;
   bool unsure = false;
   bool locked = false;
@@ -51,7 +51,7 @@ void append(std::vector<std::byte>& message, const Counts& counts, std::uint32_t
   message.insert(message.end(), last.begin(), last.end());
 }
 
-// True for calls that order this process after others in ways that the checker does not follow.
+// True for calls that order this process after others by means that the checker does not follow.
 bool orders_unseen(const Call& call) {
   constexpr std::string_view kFunctions[] = {"MPI_Probe",
                                              "MPI_Iprobe",

@@ -1,11 +1,12 @@
-// Clock: determines which accesses of one process are ordered before those of another by MPI calls.
+// Clock: determines which accesses of one process MPI calls order before those of another.
 //
 // Vector clocks: every process counts its releases (messages, collectives, posts and completes, from which others may
 // learn its clock), and each of these carries the sender's vector of counts. An access that was complete at count c of
-// its process happens before everything at a process that has learnt of c. Blocking collectives count as barriers, as
-// the checker makes them barriers. An order that cannot be followed (polling of memory, MPI_Test of a non-blocking
-// collective, messages that are not reported) makes a process unsure: its accesses are not checked until all processes
-// of the job have synchronised, which begins a new phase. So too much order may be assumed, but never too little.
+// its process happens before everything that a process does after learning of c. Blocking collectives count as
+// barriers, as the checker makes them barriers. An order that cannot be followed (polling of memory, MPI_Test of a
+// non-blocking collective, messages that the checker does not see) makes a process unsure: its accesses are not checked
+// until all processes of the job have synchronised, which begins a new phase. So too much order may be assumed, but
+// never too little.
 //
 // Internal to check/. Threads: library lock.
 #pragma once
@@ -20,12 +21,12 @@ namespace hr::check {
 
 using Counts = std::vector<std::uint32_t>;  // indexed by process
 
-// Point in time at this process.
+// A point in time in this process.
 struct Moment {
   std::shared_ptr<const Counts> known;
   std::uint32_t phase = 0;
   bool unsure = false;
-  bool locked = false;  // true after a lock of a window, by this process or by one whose clock was learnt
+  bool locked = false;  // true once a window has been locked by this process, or by one whose clock it has learnt
 
   bool operator==(const Moment&) const = default;
 };
@@ -36,11 +37,11 @@ struct Moment {
 [[nodiscard]] std::uint32_t own_count();
 
 // Appends this process's clock to a message and begins the next count. Accesses that are complete now are ordered
-// before what follows the message's arrival.
+// before everything after the message's arrival.
 void release(std::vector<std::byte>& message);
 // Merges the clock of a received message into this process's. If the bytes are not a clock, the order is lost.
 void learn(std::span<const std::byte> clock);
-// Merges `clock` into `into`, for processes that forward it. `into` may be empty.
+// Merges `clock` into `into`, for processes that forward clocks. `into` may be empty.
 void join(std::vector<std::byte>& into, std::span<const std::byte> clock);
 [[nodiscard]] std::size_t clock_bytes();
 

@@ -29,7 +29,7 @@
 namespace hr::check {
 namespace {
 
-// Limit of a wait for the comparing member, which may be busy.
+// Maximum wait for the comparing member, which may be busy.
 constexpr double kExplainSeconds = 2;
 
 using Key = std::pair<std::uint32_t, std::uint64_t>;  // context, sequence
@@ -47,7 +47,7 @@ struct Collectives final : FileState {
   std::optional<CollectiveWait> wait;
 };
 
-// The program's call for which coll/ is about to describe a collective operation.
+// The program's call whose collective operation coll/ is about to describe.
 thread_local Call* current = nullptr;
 thread_local std::uint64_t begun = 0;
 
@@ -57,7 +57,7 @@ struct OutcomeHead {
   std::int64_t code;
 };
 
-// Replies to a member. One that does not wait is notified only of mistakes, as its completion may fail because of them.
+// Replies to a member. A member that does not wait is notified only of mistakes, which may make its operation fail.
 void answer(std::uint32_t context, Member& member, Status status, const std::string& why,
             const std::vector<std::byte>& clock) {
   if ((member.record.waits == 0 && status.ok()) || member.told) return;
@@ -117,7 +117,7 @@ void take_record(const Told& told) {
   if (comparison.complete()) comparisons.erase(key);
 }
 
-// Returns the comparing member; -1: none, as there are processes of other jobs, which may not run the checker.
+// Returns the comparing member; -1: none, because there are processes of other jobs, in which the checker may be off.
 int comparing(const comm::Communicator& comm) {
   if (comm.has_others_) return -1;
   const int own_side = comm.local_->proc(0);
@@ -130,7 +130,7 @@ bool any_failed(const comm::Communicator& comm) {
   return std::ranges::any_of(p2p::failed_processes(), [&](int proc) { return comm::is_member(comm, proc); });
 }
 
-// Notes that all members have reached this call.
+// Records that all members have reached this call.
 void note_met(const comm::Communicator& comm, const std::vector<std::byte>& clock) {
   if (!follows_order()) return;
   learn(clock);

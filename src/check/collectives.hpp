@@ -23,11 +23,11 @@ struct Record {
   std::int32_t size = 0;  // number of members
   std::int32_t root = 0;
   std::int32_t waits = 0;       // nonzero: the member waits for the outcome
-  std::uint64_t operation = 0;  // reductions: the handle, 1 for a user-defined one; 0: none
-  std::int64_t agreed = 0;      // a number that must be equal on all members
+  std::uint64_t operation = 0;  // reductions: the operation's handle, or 1 if it is user-defined; 0: none
+  std::int64_t agreed = 0;      // a number that must be the same on all members
   std::int32_t has_same = 0;    // nonzero: `same` is valid
   std::int32_t differs = 0;     // nonzero: this member's send and receive signatures differ
-  Signature same;               // signature that must be equal on all members
+  Signature same;               // signature that must be the same on all members
   std::uint32_t sends = 0;      // number of Signatures that follow: one per peer, or one for the root
   std::uint32_t expects = 0;
   char agreed_name[24] = {};
@@ -35,18 +35,18 @@ struct Record {
   RemoteCallSite call_site;
 };
 
-// A collective that this process waits to begin; collective_wait() returns null if there is none.
+// A collective that this process is waiting to begin; collective_wait() returns null if there is none.
 struct CollectiveWait {
   std::uint32_t context;
   std::uint64_t sequence;
 };
 const CollectiveWait* collective_wait();
 
-// Returns the sequence number, from 1, on its communicator, of the non-blocking collective that the calling thread's
-// call begins; 0: none.
+// Returns the sequence number on its communicator, from 1, of the non-blocking collective that the calling thread's
+// current call begins; 0: none.
 std::uint64_t begun_collective() noexcept;
 
-// Replaces the error of a call that completes non-blocking collectives by the mistake of their members that caused it,
+// Replaces the error of a call that completes non-blocking collectives with the mistake that caused it,
 // if there is one. Waits briefly for the comparing member.
 Status explain_collective(Status status);
 

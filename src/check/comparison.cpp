@@ -104,7 +104,7 @@ Status Comparison::compare(const Member& first, const Member& other) const {
   return kOk;
 }
 
-// Compares the part that each member sends to each other with the part that the receiver expects.
+// Compares the part that each member sends to each other member with the part that the receiver expects.
 Status Comparison::compare_parts() const {
   const auto part = [](const std::vector<Signature>& parts, int rank) -> const Signature* {
     if (parts.empty()) return nullptr;

@@ -20,7 +20,7 @@ struct Member {
 
 class Comparison {
  public:
-  // Errors: a record does not agree with earlier ones; then every later call returns that error.
+  // Errors: the record does not agree with earlier ones; every later call then returns the same error.
   Status add(Member member);
   [[nodiscard]] bool complete() const noexcept;
   [[nodiscard]] std::vector<Member>& members() noexcept { return members_; }

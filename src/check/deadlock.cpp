@@ -1,6 +1,6 @@
 // Deadlocks: ranks that wait for each other, so that none can continue.
 //
-// A rank that has been in one call for the time set by the knob, during which no message has moved, reports to the
+// A rank that has been in one call for the time set by the knob, in which no message has moved, reports to the
 // first process of the job which processes it waits for; if the call returns after all, it withdraws the report. The
 // first process checks these reports while it is in an MPI call: a rank that waits only for ranks that cannot continue
 // is in a deadlock. Processes without a report can continue. A process with several threads that call MPI reports
@@ -28,7 +28,7 @@ namespace {
 
 constexpr std::size_t kMostText = 360;
 
-// Precedes the awaited processes and the text in a message.
+// Header of a message; the awaited processes and the text follow.
 struct Report {
   std::int32_t waits = 0;  // 0: no longer
   std::int32_t any = 0;
@@ -47,7 +47,7 @@ struct Deadlocks final : FileState {
   std::vector<Call*> calls;  // calls in progress
   std::thread::id thread;    // thread that made the first call
   bool threads = false;      // several threads have made calls
-  bool told = false;         // the last report was that this process waits
+  bool told = false;         // the last report said that this process waits
   double told_at = 0;
   double next_look = 0;
   // Used by the first process:
@@ -120,7 +120,7 @@ bool same_collective(const Wait& a, const Wait& b) {
   return a.sequence != 0 && a.sequence == b.sequence && a.context == b.context;
 }
 
-// Returns the waiting processes without those whose wait can end.
+// Returns the waiting processes except those whose wait can end.
 std::map<int, Wait> stuck(std::map<int, Wait> waiting) {
   const auto hinders = [&](const Wait& wait, int process) {
     const auto other = waiting.find(process);
@@ -178,7 +178,7 @@ void check_all_waits(double now) {
   auto& all = own<Deadlocks>();
   const double settled = std::min(0.5 * knobs().check_wait_seconds, 2.0);
   if (all.told_all || all.waiting.empty()) return;
-  std::map<int, Wait> waiting;  // waits whose last report is not recent
+  std::map<int, Wait> waiting;  // waits that were not reported recently
   for (const auto& [process, reported] : all.waiting) {
     if (now - reported.at >= settled) waiting.emplace(process, reported.wait);
   }
@@ -187,7 +187,7 @@ void check_all_waits(double now) {
     all.found_at = 0;
     return;
   }
-  // Gives other processes that wait for these ones time to report, too.
+  // Gives other processes that wait for these time to report as well.
   if (all.found_at == 0) all.found_at = now;
   if (now - all.found_at < 2 * settled) return;
   all.told_all = true;

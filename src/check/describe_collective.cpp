@@ -98,8 +98,8 @@ void set_data(Record& record, const Blocks& blocks, int at) {
   set_text(record.data, sizeof record.data, describe(blocks.type(at), blocks.count(at)));
 }
 
-// Describes a block whose signature must be equal on all members. `also`: another block of this process that must match
-// it.
+// Describes a block whose signature must be the same on all members. `also`: another block of this process that must
+// match it.
 void all_have(Described& out, const Blocks& blocks, const Blocks* also = nullptr) {
   if (blocks.none()) return;
   out.record.has_same = 1;
@@ -113,14 +113,14 @@ void set_agreed(Record& record, const char* name, std::int64_t value) {
   record.agreed = value;
 }
 
-// Hashes an array that must be equal on all members.
+// Hashes an array that must be the same on all members.
 std::int64_t hash_of(const std::vector<Signature>& parts) {
   std::uint64_t hash = parts.size();
   for (const Signature& each : parts) hash = hash * 1'000'003 + each.hash + each.length;
   return static_cast<std::int64_t>(hash);
 }
 
-// Returns "{2, 3} x MPI_INT", or a text for each block if their types differ.
+// Returns "{2, 3} x MPI_INT", or a description of each block if their types differ.
 std::string describe_all(const coll::Call& call, const Blocks& blocks) {
   constexpr int kShown = 8;
   const int length = coll::length_of(call, blocks);
@@ -143,7 +143,7 @@ void set_counts(const coll::Call& call, Record& record, const Blocks& blocks) {
   set_agreed(record, "recvcounts or types", hash_of(all_blocks(call, blocks)));
 }
 
-// Writes "sends 2 x MPI_INT, expects {1, 1} x MPI_INT".
+// Sets the description to "sends 2 x MPI_INT, expects {1, 1} x MPI_INT".
 void set_parts(Record& record, const std::string& sends, const std::string& expects) {
   const std::string first = sends.empty() ? "" : "sends " + sends;
   const std::string second = expects.empty() ? "" : "expects " + expects;
@@ -210,7 +210,7 @@ constexpr bool has_root(Operation operation) {
 
 }  // namespace
 
-// Matches MPI_Iallreduce, MPI_Allreduce_init, ... by the name of the operation.
+// Recognises MPI_Iallreduce, MPI_Allreduce_init, ... by the operation in their names.
 bool is_collective_operation(const Call& call) {
   std::string name(call.function().substr(4));
   if (name.ends_with("_init")) name.resize(name.size() - 5);

@@ -25,7 +25,7 @@ struct CollectiveFunction {
   const char* name;
   ObjectKind kind;
   const char* argument;     // the communicator, window or file
-  const char* agreed = "";  // an argument that must be equal on all members
+  const char* agreed = "";  // an argument that must be the same on all members
   bool waits = true;
   bool ends = false;  // true if the call frees the communicator, window or file
   // False for MPI_Comm_free, which need not wait for the others and ends the communicator's sequence.

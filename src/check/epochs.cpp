@@ -1,4 +1,4 @@
-// Epochs: detects accesses of one origin to the same memory of a target within one epoch whose outcome is undefined
+// Epochs: detects accesses by one origin to the same target memory within one epoch whose outcome is undefined
 // (MPI 5.0 section 12.7): a put with any other access, or a get with an update. Updates of one type may overlap.
 // Completed accesses are passed to races.hpp, which compares them with those of other processes.
 //
@@ -20,12 +20,12 @@
 namespace hr::check {
 namespace {
 
-// Limit of groups per target; further accesses are not checked.
+// Maximum number of groups per target; further accesses are not checked.
 constexpr std::size_t kMostGroups = 256;
 // Used instead of a hash for data that may be equal.
 constexpr std::uint64_t kAnyData = 1;
 
-// Pending accesses of one call site. `request`: that of the operation; null: none.
+// Pending accesses of one call site. `request`: the operation's request; null: none.
 struct Group {
   Accesses accesses;
   const void* request = nullptr;
@@ -33,7 +33,7 @@ struct Group {
 
 struct Target {
   std::vector<Group> groups;
-  bool fetches = false;  // some operation returns data of the target to this process
+  bool fetches = false;  // an operation returns data from the target to this process
 };
 
 struct Epochs final : FileState {
@@ -103,7 +103,7 @@ Status check_access(const Call& call, const Access& access) {
   return kOk;
 }
 
-// Notes an access that has been started.
+// Records an access that has been started.
 void note(const Call& call, const Access& access) {
   std::vector<Range> ranges;
   if (!target_ranges(call, &ranges)) return;
@@ -130,7 +130,7 @@ void complete(rma::Window& window, int rank, Target& all, Which&& which) {
     return true;
   };
   std::erase_if(all.groups, is_complete);
-  // The program may wait for other processes by polling data that they write into a window.
+  // The program may wait for other processes by polling data that they write to a window.
   if (std::exchange(all.fetches, false)) lose_order();
 }
 

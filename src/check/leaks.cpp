@@ -19,7 +19,7 @@ struct Made {
   CallSite call_site;
 };
 
-// Some handles are returned several times, each time with a reference.
+// Some handles are returned more than once, each time with a reference.
 struct Handles final : FileState {
   std::unordered_multimap<const void*, Made> made;
 };

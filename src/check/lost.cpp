@@ -25,9 +25,9 @@
 namespace hr::check {
 namespace {
 
-// Above this number of processes, the check does not wait for messages that are still in flight.
+// Maximum number of processes with which the check waits for messages that are still in flight.
 constexpr int kMostProcesses = 64;
-// Limit of the wait for processes that may never reach MPI_Finalize.
+// Time limit of the wait for processes that may never reach MPI_Finalize.
 constexpr double kMostSeconds = 10;
 
 struct Lost final : FileState {

@@ -26,11 +26,11 @@
 namespace hr::check {
 namespace {
 
-// kCancelled: a send is being cancelled, after which notes can no longer be assigned to messages. kFailed: the send
-// reported last failed.
+// kCancelled: a send is being cancelled, so notes can no longer be assigned to messages. kFailed: the last send
+// announced has failed.
 constexpr std::uint64_t kCancelled = 1, kFailed = 2;
 
-// Signature of a message that follows, as sent to its receiver.
+// Signature of the message that follows, as sent to the receiver.
 struct Note {
   std::int32_t source = 0;
   std::int32_t tag = 0;
@@ -57,7 +57,7 @@ struct Matches final : FileState {
   std::map<Stream, std::deque<Arrived>> notes;
   std::set<Stream> stopped;
   std::unordered_map<const void*, Arrived> of_messages;   // found by MPI_Mprobe, until they are received
-  std::unordered_map<const void*, Mismatch> of_requests;  // mismatches of requests, until these are completed
+  std::unordered_map<const void*, Mismatch> of_requests;  // mismatches found for requests, until these are completed
   std::deque<Mismatch> of_calls;                          // mismatches of blocking receives
 };
 
@@ -108,7 +108,7 @@ bool take(const p2p::Envelope& envelope, Arrived* note) {
   return true;
 }
 
-// Finds the note of a message; that of a message found by MPI_Mprobe has been stored since then.
+// Finds the note of a message; the note of a message found by MPI_Mprobe was stored then.
 bool find_note(const Call* call, const p2p::Envelope& envelope, Arrived* note) {
   auto& of_messages = own<Matches>().of_messages;
   const bool probed = call != nullptr && (call->is("MPI_Mrecv") || call->is("MPI_Imrecv")) && !call->before.empty();
@@ -155,7 +155,7 @@ void check_match(const p2p::Request& receive, const p2p::Envelope& envelope) {
   }
 }
 
-// The call for which a note was sent last.
+// The last call for which a note was sent.
 thread_local const Call* told_of = nullptr;
 
 // Sends the note of a call that sends. The names of its type and count arguments depend on the function.
@@ -207,7 +207,7 @@ Status before(Call& call) {
   return kOk;
 }
 
-// Returns the live handle of this kind that the call has made; null if there is none.
+// Returns the live handle of this kind that the call has created; null if there is none.
 const void* made(const Call& call, ObjectKind kind) {
   for (const Argument& each : call.arguments()) {
     if (each.use == Argument::Use::kMade && each.kind == kind && each.amount == 1 && is_live(each.values()[0], kind))
@@ -240,7 +240,7 @@ Status after(Call& call, int code) {
     all.of_calls.pop_front();
     const void* const request = made(call, ObjectKind::kRequest);
     if (request == nullptr) return raise_on(call, mismatch);
-    all.of_requests[request] = std::move(mismatch);  // true if it matched its message at once
+    all.of_requests[request] = std::move(mismatch);  // true if the receive matched its message immediately
   }
   if (all.of_requests.empty()) return kOk;
   for (const void* const handle : call.before) {

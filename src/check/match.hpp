@@ -1,8 +1,8 @@
-// Signatures of messages: compares a send's signature with the one expected by the matching receive, and notes other
+// Signatures of messages: compares a send's signature with the one expected by the matching receive, and records other
 // facts when a message is matched. Internal to check/. Threads: library lock.
 //
-// The sender of a message sends its signature to the receiver before it (Word::kSignature). Messages between two
-// processes with equal context and tag are matched in the order they were sent, and so are the signatures.
+// The sender sends the signature of a message to the receiver before the message (Word::kSignature). Messages between
+// two processes with equal context and tag are matched in the order they were sent, and so are the signatures.
 #pragma once
 
 #include <string>
@@ -14,8 +14,8 @@ namespace hr::check {
 
 class Call;
 
-// Returns texts about messages that have arrived and matched no receive: "1 message of rank 0 with tag 3 of
-// MPI_COMM_WORLD (...)".
+// Describes messages that have arrived and matched no receive: "1 message of rank 0 with tag 3 of MPI_COMM_WORLD
+// (...)".
 std::vector<std::string> messages_without_receive();
 
 // Sends the signature of a persistent send that is about to be started.

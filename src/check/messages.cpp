@@ -16,7 +16,7 @@ struct Handlers final : FileState {
   WordHandler of[kWords] = {};
 };
 
-// Precedes the data; its size keeps that aligned.
+// Precedes the data; its size keeps the data aligned.
 struct Head {
   std::uint64_t word;
 };

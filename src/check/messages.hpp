@@ -13,13 +13,13 @@ namespace hr::check {
 
 enum class Word : std::uint8_t {
   kCollective,  // a call of a collective function; sent to the comparing member
-  kOutcome,     // result of the operation, which is sent back
+  kOutcome,     // outcome of the comparison, which is sent back
   kSignature,   // signature of a message that follows
   kAccesses,    // accesses of the sender to the receiver's part of a window
   kClock,       // the sender's clock; a post or complete of a window follows
   kLocks,       // the sender locks windows
   kFinal,       // the sender has sent its last message
-  kWaiting,     // the sender waits in a call, or no longer does; sent to the first process of the job
+  kWaiting,     // the sender is waiting in a call, or no longer is; sent to the first process of the job
 };
 inline constexpr std::size_t kWords = 8;
 
@@ -33,7 +33,7 @@ using WordHandler = void (*)(const Told& told);
 void begin_messages();
 void end_messages();
 void on_word(Word word, WordHandler handler);
-// Sends a message; one to this process itself is handled at once.
+// Sends a message; a message to this process itself is handled immediately.
 void tell(int proc, Word word, std::uint64_t subject, std::span<const std::byte> data);
 // Returns the length of the longest `data` that can be sent to that process.
 std::size_t longest(int proc);

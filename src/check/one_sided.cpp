@@ -20,7 +20,7 @@
 namespace hr::check {
 namespace {
 
-// Arguments of a call; equal if one call repeats another.
+// Arguments of a call; equal for calls that repeat one another.
 using Likeness = std::tuple<std::string_view, const void*, Count, const void*, Count, Count, const void*>;
 
 // Operations started at a target that may still use buffers of this process.
@@ -100,7 +100,7 @@ Pending& pending_of(const Call& call) {
   return own<OneSided>().pending[{window->context(), static_cast<int>(call.number("target_rank"))}];
 }
 
-// Checks a repeated operation. Getting the same data into the same buffer again is against the rules, but harmless:
+// Checks a repeated operation. Getting the same data into the same buffer again is forbidden but harmless, so it is
 // reported once. A repeated put only reads the buffer again.
 Status check_repeated(const Call& call, const Operation& before) {
   for (const Buffer& buffer : before.buffers) {
@@ -180,8 +180,8 @@ void watch_written(const Operation& operation) {
   }
 }
 
-// True if this process copies the data itself, so that the result is in place when the call returns. Only for short
-// data, as hashing long data would take longer than getting it.
+// True if this process copies the data itself, so that the result is in the buffer when the call returns. Only for
+// short data, as hashing long data takes longer than getting it.
 bool has_result(rma::Window& window, const Call& call) {
   constexpr Count kMost = 16384;
   const rma::Member& member = window.member(static_cast<int>(call.number("target_rank")));
@@ -227,7 +227,7 @@ void note_begun(Call& call) {
   operations().emplace(number, std::move(operation));
 }
 
-// Watches receives that have begun, and stops watching operations that are complete.
+// Watches receives that have started, and stops watching operations that are complete.
 void follow_requests(const Call& call) {
   for (const Operation& operation : call.completed) {
     unwatch_buffer(operation.request);
@@ -252,7 +252,7 @@ Status after(Call& call, int code) {
   const std::vector<Found> found = std::exchange(all.found, {});
   for (std::size_t i = 1; i < found.size(); ++i) report("%s", found[i].text.c_str());
   if (rma::Window* const window = window_of(found[0].context)) call.where = window;
-  if (call.ended_context != 0) call.where = nullptr;  // true if it has been freed
+  if (call.ended_context != 0) call.where = nullptr;  // nonzero if the call freed the window
   return fail(Errc::kBuffer, "%s", found[0].text.c_str());
 }
 

@@ -24,12 +24,12 @@
 namespace hr::check {
 namespace {
 
-// Limit of entries per window; further ones replace the oldest, and races with those are not found.
+// Maximum number of entries per window; further ones replace the oldest, with which races are no longer found.
 constexpr std::size_t kMostEntries = 512;
-// Limit of accesses waiting to be sent.
+// Maximum number of accesses waiting to be sent.
 constexpr std::size_t kMostNoted = 4096;
 constexpr std::size_t kLooksBack = 8;
-// Limit of races waiting to be reported.
+// Maximum number of races waiting to be reported.
 constexpr std::size_t kMostFound = 64;
 
 struct Noted {
@@ -39,7 +39,7 @@ struct Noted {
   Accesses accesses;
 };
 
-// An access as known to the target.
+// An access as the target knows it.
 struct Entry {
   int origin = -1;  // process
   int rank = -1;    // rank of the origin
@@ -55,7 +55,7 @@ struct Entry {
   std::uint64_t data = 0;
 };
 
-// Precedes the origin's Counts and the ranges of bytes in a message.
+// Header of a message; the origin's Counts and the byte ranges follow.
 struct Head {
   Access access;
   std::uint64_t data;
@@ -109,7 +109,7 @@ struct Races final : FileState {
 };
 
 bool looks_at(const rma::Window& window) {
-  // In memory that several processes load from and store to, these accesses also order the processes.
+  // In memory that several processes access with loads and stores, these accesses also order the processes.
   return follows_order() && window.flavor_ != rma::Flavor::kShared && !window.comm_->has_others_;
 }
 
@@ -224,7 +224,7 @@ void send_accesses(const Noted& noted) {
   }
 }
 
-// --- orders by post, start, complete and wait, and by locks ---
+// --- ordering by post, start, complete and wait, and by locks ---
 
 void take_clock(const Told& told) { join(own<Races>().clocks[static_cast<std::uint32_t>(told.subject)], told.data); }
 
@@ -290,7 +290,7 @@ void note_windows(const Call& call) {
   }
 }
 
-// --- loads and stores of the window's memory by other calls of MPI ---
+// --- loads and stores to the window's memory by other MPI calls ---
 
 void note_buffer(const Buffer& buffer, const CallSite& call_site) {
   const Range span = span_of({reinterpret_cast<std::uintptr_t>(buffer.address), *buffer.type, buffer.count});
@@ -390,7 +390,7 @@ Status after(Call& call, int code) {
     unwatch_window(call.ended_context);
   }
   if (!all.due) return kOk;
-  // Reports of other processes may arrive by other paths than the outcome, and later.
+  // Reports from other processes may arrive over other paths than the outcome, and later.
   p2p::poll();
   p2p::poll();
   const std::vector<Race> found = take_found(*std::exchange(all.due, std::nullopt));

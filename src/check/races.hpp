@@ -1,4 +1,4 @@
-// Races: detects accesses of several processes to the same memory of a window that are not ordered (MPI 5.0 section
+// Races: detects accesses by several processes to the same memory of a window that are not ordered (MPI 5.0 section
 // 12.7).
 //
 // An origin sends reports of its accesses (epochs.cpp) to the target before the next collective that waits. The target
@@ -22,15 +22,15 @@ struct Accesses {
   Access access;
   CallSite call_site;
   Moment since;             // when they began
-  std::uint32_t until = 0;  // the origin's count when they were complete
+  std::uint32_t until = 0;  // the origin's count when the accesses were complete
   std::uint32_t until_phase = 0;
   Intervals intervals;     // ranges of the window's memory at the target
-  std::uint64_t data = 0;  // hash of the data of a single put; 0 for several puts, or none
+  std::uint64_t data = 0;  // hash of the data of a single put; 0 for several puts or none
 };
 
-// Notes accesses that are complete, for a report to the target.
+// Records accesses that are complete, for a report to the target.
 void note_accesses(rma::Window& window, int target, Accesses accesses);
-// Notes a load or store of this process in its own part of a window.
+// Records a load or store by this process in its own part of a window.
 void note_own_access(rma::Window& window, AccessKind kind, const CallSite& call_site, const Range& memory);
 // Sends the reports to the targets, before a collective that waits.
 void tell_accesses();

@@ -23,10 +23,11 @@ struct Range {
 };
 // Returns the span from the first byte to the last.
 Range span_of(const Region& region) noexcept;
-// Collects all ranges, sorted by address, adjacent ones joined; false if there are too many.
+// Collects all ranges, sorted by address, with adjacent ones joined; false if there are too many.
 bool collect_ranges(const Region& region, std::vector<Range>* ranges);
 
-// Returns the first byte that is in both; 0 if there is none, or if a layout has too many ranges to be searched.
+// Returns the first byte that is in both regions; 0 if there is none, or if a layout has too many ranges to be
+// searched.
 std::uintptr_t overlap(const Region& a, const Region& b);
 
 }  // namespace hr::check

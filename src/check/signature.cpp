@@ -35,7 +35,7 @@ Signature repeated(Signature once, std::uint64_t count) noexcept {
   return result;
 }
 
-// The group distinguishes types of one representation but different meanings: characters, bytes, integers.
+// The group distinguishes types with the same representation but different meanings: characters, bytes, integers.
 Signature of_basic(const layout::BasicType& type) noexcept {
   using Group = layout::BasicGroup;
   const bool integer =
@@ -57,7 +57,7 @@ Signature of_map(const Typemap& map) {
     case Typemap::Kind::kRepeat:
       return repeated(of_map(*map.children[0]), static_cast<std::uint64_t>(map.count));
     case Typemap::Kind::kSequence: {
-      // Usually all parts share one child.
+      // Usually all parts have the same child.
       const bool same = map.children.size() == 1;
       const Signature child = same ? of_map(*map.children[0]) : Signature{};
       for (std::size_t part = 0; part < map.displacements.size(); ++part) {

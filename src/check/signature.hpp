@@ -1,8 +1,8 @@
 // Signature: the sequence of basic types that a buffer holds (MPI 5.0 section 5.1), as its length and a hash.
 //
-// Two buffers match if their sequences are equal, however their types were made: 2 x MPI_INT matches 1 x a type of two
-// MPI_INT. Basic types count as equal if they mean the same on this machine (MPI_INT, MPI_INTEGER, MPI_INT32_T), so
-// that the different names of C and Fortran match. MPI_PACKED matches everything.
+// Two buffers match if their sequences are equal, however their types were constructed: 2 x MPI_INT matches 1 x a type
+// of two MPI_INT. Basic types count as equal if they mean the same on this machine (MPI_INT, MPI_INTEGER, MPI_INT32_T),
+// so that the different names of C and Fortran match. MPI_PACKED matches everything.
 //
 // The hash of a sequence is a polynomial, so that repetitions are powers and no type is expanded.
 #pragma once

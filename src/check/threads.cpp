@@ -13,7 +13,7 @@
 namespace hr::check {
 namespace {
 
-// Atomic, as a program that uses more threads than it may makes calls without the library lock.
+// Atomic, as a program that uses more threads than permitted makes calls without the library lock.
 struct Threads final : FileState {
   std::atomic<int> level{abi::kThreadMultiple};
   pthread_t main{};

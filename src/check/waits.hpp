@@ -12,15 +12,15 @@ namespace hr::check {
 
 struct Wait {
   bool any = false;  // true: one of them can end the wait; false: all are needed
-  // Identify a collective that has not begun (0 and 0: none); processes that wait in the same one do not block each
-  // other.
+  // Identify a collective that has not begun (0 and 0: none); processes that wait in the same collective do not block
+  // each other.
   std::uint32_t context = 0;
   std::uint64_t sequence = 0;
   std::vector<int> processes;
   std::string text;  // "waits in MPI_Recv from rank 1 with tag 3 at a.c:12 (main)"
 };
 
-// Returns none if the call waits for no process, or if it is not known for which.
+// Returns nullopt if the call waits for no process, or for which one is not known.
 std::optional<Wait> wait_of(const Call& call);
 
 }  // namespace hr::check

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::size_t kRegisters = 4;
 constexpr std::size_t kForWindow = 2;
-// Limit of traps, each of which slows the program down.
+// Maximum number of traps, each of which slows the program down.
 constexpr unsigned kMostTraps = 20000;
 constexpr std::size_t kMostHits = 64;
 // Number of buffers that are always watched; of later ones, one in kOneOf is watched.
@@ -65,7 +65,7 @@ struct Watch final : FileState {
 };
 
 #if defined(__x86_64__) && defined(PERF_ATTR_SIZE_VER7)
-constexpr int kTrapPerf = 6;  // TRAP_PERF, which is missing in old headers
+constexpr int kTrapPerf = 6;  // TRAP_PERF, which old headers lack
 
 void on_trap(int /*signal*/, siginfo_t* information, void* context) {
   if (information->si_code != kTrapPerf) {

@@ -1,10 +1,10 @@
-// Watch: detects loads and stores by the CPU of memory that the program must not touch, or that others access: the
+// Watch: detects the CPU's loads from and stores to memory that the program must not touch, or that others access: the
 // first byte of this process's part of a window and of buffers that operations write.
 //
 // The CPU's four debug registers report them (perf_event_open): two are for a window, the others for buffers. If the
 // system does not grant them, or a debugger is attached to the process, nothing is watched. Accesses by this
 // library within a call do not count, nor do loads by the C library, whose string functions read more than requested.
-// Each thread is watched only for the operations that it has begun. Internal to check/. Threads: library lock.
+// Each thread is watched only for the operations that it has started. Internal to check/. Threads: library lock.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ struct Seen {
 // Returns the accesses seen since the last call.
 std::vector<Seen> take_seen();
 
-// Called at the beginning and the end of this thread's MPI calls.
+// Called at the start and end of each MPI call of this thread.
 void pause_watching() noexcept;
 void resume_watching() noexcept;
 

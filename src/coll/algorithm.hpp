@@ -1,8 +1,8 @@
-// Algorithm: one way to execute an operation; and the list of all algorithms.
+// Algorithm: a method of executing an operation; and the list of all algorithms.
 //
 // An algorithm is one file <operation>/<algorithm>.cpp that defines its record, and one line in registry.cpp. Its probe
-// is pure: it depends only on facts that are the same on every process of the communicator, so that all make the same
-// choice. Owner: static records, immutable.
+// is pure: it depends only on facts that are the same on every process of the communicator, so that all processes make
+// the same choice. Owner: static records, immutable.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace hr::coll {
 // Memory that the processes of a communicator share (shared/segment.hpp); each includes the ones before it.
 enum class Sharing : std::uint8_t { kNone, kFlagLines, kDataSlots };
 
-// Facts that a choice may depend on: the same on every process.
+// Facts that a choice may depend on; the same on every process.
 struct Query {
   Operation operation = Operation::kBarrier;
   std::size_t bytes = 0;  // Call::bytes
@@ -29,7 +29,7 @@ struct Query {
   std::size_t span = 0;
   std::size_t element = 0;
   Sharing sharing = Sharing::kNone;  // memory that the processes share
-  std::size_t data_slot_bytes = 0;   // size of a data slot, if they share data slots
+  std::size_t data_slot_bytes = 0;   // size of a data slot, if the processes share data slots
   bool oversubscribed = false;       // processes outnumber the cores
   int hosts = 1;                     // number of hosts of the processes
   int ranks_per_host = 1;            // largest number on one host
@@ -45,7 +45,7 @@ struct Algorithm {
   p2p::Task (*run)(const Call& call);    // `call` outlives the task
   Sharing needs = Sharing::kNone;        // parts that Call::segment must have
   bool devices = false;                  // works on device buffers itself
-  bool composes = false;                 // calls algorithms of other levels (compose/)
+  bool composes = false;                 // calls algorithms on other levels (compose/)
 };
 
 template <class... Operations>
@@ -66,14 +66,14 @@ template <class... Operations>
 [[nodiscard]] constexpr bool has_data_slots(const Query& query) noexcept {
   return query.sharing >= Sharing::kDataSlots;
 }
-// True if the share of each process in a data slot is worth using.
+// True if each process's share of a data slot is large enough to be worth using.
 [[nodiscard]] constexpr bool has_wide_data_slots(const Query& query) noexcept {
   return has_data_slots(query) && query.data_slot_bytes / static_cast<std::size_t>(query.ranks) >= 128;
 }
 
 [[nodiscard]] constexpr bool on_devices(const Query& query) noexcept { return query.devices; }
 
-// Every algorithm. If selection names none, the first applicable one of the operation is used.
+// All algorithms. If selection names none, the first one that applies to the operation is used.
 [[nodiscard]] std::span<const Algorithm* const> algorithms() noexcept;
 // Returns the algorithm; null if the operation has none of that name.
 [[nodiscard]] const Algorithm* find_algorithm(Operation operation, std::string_view name) noexcept;

@@ -11,7 +11,7 @@ void begin(Call& call, Operation operation, Communicator& comm) {
   call.members = &members_of(comm);
 }
 
-// First determines whether the call is in place. On an intercommunicator it never is, and only an empty buffer may have
+// First determines whether the call is in place. A call on an intercommunicator never is; only an empty buffer may have
 // that address.
 Status sends(Call& call, const void* sendbuf, Count sendcount) {
   call.in_place = is_in_place(sendbuf) && !call.comm->is_inter();
@@ -42,7 +42,7 @@ Status vectors(Call& call, const void* sendbuf, void* recvbuf, Count count, Data
   return not_aliased(call.send.all(), call.recv.all());
 }
 
-// Checks that this process's own block is not sent from the place where it is received.
+// Checks that this process's own block is not sent from the memory in which it is received.
 Status own_not_aliased(const Call& call, const layout::View& sent) {
   if (call.comm->is_inter()) return kOk;
   layout::View received;
@@ -154,7 +154,7 @@ Status exscan(Call& call, const void* sendbuf, void* recvbuf, Count count, Datat
   return vectors(call, sendbuf, recvbuf, count, type, op);
 }
 
-// In reduce_scatter, send is always the whole vector, which is in recvbuf if in place; recv is this process's part of
+// In reduce_scatter, send is always the whole vector, in recvbuf if in place; recv is this process's part of
 // the result.
 Status reduce_scatter(Call& call, const void* sendbuf, void* recvbuf, CountArray recvcounts, Datatype& type, Op& op,
                       Communicator& comm) {

@@ -1,4 +1,4 @@
-// Arguments of the operations with a root; on which process an argument is significant depends on the root (sections
+// Arguments of the operations with a root; the root determines on which processes an argument is significant (sections
 // 6.4 to 6.6).
 #include "coll/check.hpp"
 #include "coll/coll.hpp"
@@ -13,7 +13,7 @@ void begin(Call& call, Operation operation, int root, Communicator& comm) noexce
   call.members = &members_of(comm);
 }
 
-// True for a process that does not take part: any process but the root in the root's group of an intercommunicator.
+// True for a process that does not take part: any process except the root in the root's group of an intercommunicator.
 bool bystander(const Call& call) noexcept { return call.comm->is_inter() && call.root == abi::kProcNull; }
 
 Status one_block(const void* buffer, Count count, Datatype& type, const char* argument, Blocks* result) {
@@ -25,7 +25,7 @@ std::size_t bytes_of(Count count, const Datatype& type) noexcept {
   return static_cast<std::size_t>(count) * static_cast<std::size_t>(type.size());
 }
 
-// Returns MPI_ERR_BUFFER if the root's own block is sent from the place where it is received.
+// Returns MPI_ERR_BUFFER if the root's own block is sent from the memory in which it is received.
 Status root_not_aliased(const Call& call, const Blocks& many, const Blocks& one) {
   if (call.comm->is_inter()) return kOk;
   layout::View block;

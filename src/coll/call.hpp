@@ -1,4 +1,4 @@
-// Call: one collective operation with its arguments, as the algorithms see it (MPI 5.0 chapter 6).
+// Call: one collective operation with its arguments, as algorithms see it (MPI 5.0 chapter 6).
 //
 // Owner: for a blocking operation the caller's stack, otherwise the request; it does not move while a task runs on
 // it. It borrows communicator, types, operation and argument arrays; a request holds references to the objects and
@@ -56,19 +56,19 @@ class Blocks {
   enum class Shape : std::uint8_t { kNone, kUniform, kConsecutive, kCounts, kTypes };
 
   Blocks() noexcept = default;
-  // Becomes blocks of `count` elements; the caller fills in the view that covers all of them.
+  // Makes this a buffer of blocks of `count` elements; the caller fills in the view that covers all of them.
   [[nodiscard]] layout::View* set_uniform(Count count, layout::Datatype& type) noexcept {
     shape_ = Shape::kUniform;
     count_ = count;
     type_ = &type;
     return &all_;
   }
-  // Makes blocks of counts[i] elements, one after the other; `all` covers every block. block(i) takes O(i) time.
+  // Describes consecutive blocks of counts[i] elements; `all` covers every block. block(i) takes O(i) time.
   static Blocks consecutive(const layout::View& all, CountArray counts) noexcept;
-  // Makes blocks of counts[i] elements, displacements[i] extents after `address`.
+  // Describes blocks of counts[i] elements, displacements[i] extents after `address`.
   static Blocks counted(const void* address, CountArray counts, CountArray displacements,
                         layout::Datatype& type) noexcept;
-  // Makes blocks of counts[i] elements of types[i], displacements[i] bytes after `address`.
+  // Describes blocks of counts[i] elements of types[i], displacements[i] bytes after `address`.
   static Blocks typed(const void* address, CountArray counts, CountArray displacements,
                       layout::Datatype* const* types) noexcept;
 
@@ -85,11 +85,12 @@ class Blocks {
   [[nodiscard]] std::size_t bytes(int i) const noexcept {
     return static_cast<std::size_t>(count(i)) * static_cast<std::size_t>(type(i).size());
   }
-  // Errors: those of make_view(), for counted() and typed() blocks; the others are parts of a view that exists already.
+  // Creates a view of block i. Errors: those of make_view(), for counted() and typed() blocks only, as the others are
+  // parts of an existing view.
   Status block(int i, layout::View* view) const;
-  // Returns a view of all blocks; uniform and consecutive ones only.
+  // Returns a view of all blocks; for uniform and consecutive ones only.
   [[nodiscard]] const layout::View& all() const noexcept { return all_; }
-  // Returns the same blocks of another buffer of equal count and type; uniform and consecutive ones only.
+  // Returns the same blocks in another buffer with equal count and type; for uniform and consecutive ones only.
   [[nodiscard]] Blocks moved_to(const layout::View& all) const noexcept {
     Blocks moved = *this;
     moved.all_ = all;
@@ -117,21 +118,22 @@ class Blocks {
 struct Call {
   Operation operation = Operation::kBarrier;
   bool in_place = false;               // send is then none(), and recv has the data (scatter: send, at the root)
-  int root = 0;                        // intercommunicators: also abi::kRoot, abi::kProcNull
+  int root = 0;                        // rank, or abi::kRoot and abi::kProcNull on intercommunicators
   int tag = 0;                         // tag of all messages of the operation
   comm::Communicator* comm = nullptr;  // communicator of the operation
-  const Members* members = nullptr;    // processes that it runs over: all or some of the communicator's
+  const Members* members = nullptr;    // processes that the operation runs over: all or some of the communicator's
   layout::Op* op = nullptr;            // reductions
   Blocks send;
   Blocks recv;  // bcast: the buffer
-  // Size that selection uses: bytes of one block; of the vector for reductions and bcast; of the mean block for
-  // allgatherv. The same on every process, because the standard requires the arguments to agree; 0 where it does not
+  // Size used for selection, in bytes: of one block; for reductions and bcast, of the vector; for allgatherv, of the
+  // mean block. The same on every process, because the standard requires the arguments to agree; 0 where it does not
   // (gatherv, scatterv, alltoallv, alltoallw, neighborhoods).
   std::size_t bytes = 0;
   bool persistent = false;
-  bool blocking = false;               // the caller does nothing but wait for it
+  bool blocking = false;               // the caller only waits for the operation
   bool independent = false;            // the default stream has no pending work on its buffers
-  shared::Segment* segment = nullptr;  // shared memory of the members, if the operation is enqueued in its sequence
+  shared::Segment* segment = nullptr;  // shared memory of the members, if the operation is enqueued in the segment's
+                                       // sequence
   std::uint64_t sequence_number = 0;   // number of the operation in the segment
 
   void become_independent() noexcept {

@@ -1,4 +1,4 @@
-// Checks arguments as far as one process can, and makes views of them; for arguments*.cpp.
+// Checks arguments as far as one process can, and creates views of them; for arguments*.cpp.
 #pragma once
 
 #include "coll/call.hpp"
@@ -23,14 +23,14 @@ Status in_place_allowed(const comm::Communicator& comm);
 // Returns MPI_ERR_COUNT for a negative entry. `argument`: its name, such as "recvcounts".
 Status check_counts(CountArray counts, int length, const char* argument);
 
-// Returns MPI_ERR_BUFFER if both are the same data (section 6.2: no aliasing), for which a program must pass
-// MPI_IN_PLACE.
+// Returns MPI_ERR_BUFFER if both are the same data (section 6.2: no aliasing); a program must pass MPI_IN_PLACE
+// instead.
 Status refuse_aliased(const layout::View& recv);
 inline Status not_aliased(const layout::View& send, const layout::View& recv) {
   return send.data() == recv.data() && send.packed != 0 && recv.packed != 0 ? refuse_aliased(recv) : kOk;
 }
 
-// Makes uniform blocks: `blocks` times `count` elements.
+// Creates uniform blocks: `blocks` times `count` elements.
 Status uniform_blocks(const void* buffer, Count count, layout::Datatype& type, int blocks, Blocks* result);
 
 // Computes the sum of the counts times the type's size, in bytes. Errors: MPI_ERR_COUNT if it is out of range.

@@ -32,14 +32,14 @@ void finalize();
 
 // --- The three forms. Each enqueues the operation in the communicator's sequence of collectives ---
 Status run(Call& call);
-// *request: receives one reference, the caller's.
+// *request: receives one reference, which the caller owns.
 Status start(Call& call, p2p::Request** request);
 Status init(Call& call, p2p::Request** request);
-// Returns the call of a request of init(), which owns it; null for other requests.
+// Returns the call that a request created by init() owns; null for other requests.
 [[nodiscard]] const Call* call_of(const p2p::Request& request) noexcept;
 
-// Checks a call before it is executed; may be null. While it is set, events::let_checker_look() must be on. An error
-// ends the call. Owner: check/.
+// Checks a call before it is executed; may be null. While it is set, events::let_checker_look() must be on. If it
+// returns an error, the call ends with it. Owner: check/.
 inline Status (*call_checker)(const Call& call) = nullptr;
 
 // --- Sections 6.3 to 6.11. `call` must be default-constructed ---

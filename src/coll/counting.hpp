@@ -1,6 +1,6 @@
 // Finds the row of an algorithm in the counters (base/counters.hpp), which is its index in the list of all algorithms.
 //
-// Records of algorithms are constants, so their indexes are found by their addresses. Owner: State. Threads: library
+// Records of algorithms are constants, so their addresses determine their indices. Owner: State. Threads: library
 // lock.
 #pragma once
 

@@ -11,14 +11,13 @@
 namespace hr::coll {
 namespace {
 
-// Operations whose Call::bytes is 0 on all processes if it is 0 on one; then there is no data, and no message is
-// needed.
+// Operations whose Call::bytes is 0 on all processes if it is 0 on one; then there is no data, and no message is sent.
 constexpr std::uint32_t kAgreedSize =
     serves(Operation::kBcast, Operation::kGather, Operation::kScatter, Operation::kAllgather, Operation::kAlltoall,
            Operation::kReduce, Operation::kAllreduce, Operation::kReduceScatter, Operation::kReduceScatterBlock,
            Operation::kScan, Operation::kExscan);
 
-// True if a buffer that is one view is on a device.
+// True if the buffer is a single view, on a device.
 bool on_device(const Blocks& blocks) noexcept { return !blocks.none() && blocks.all().where.is_device(); }
 
 Query query_of(const Call& call, AddressExchange exchange) {
@@ -43,7 +42,7 @@ Query query_of(const Call& call, AddressExchange exchange) {
     query.oversubscribed = call.segment->oversubscribed();
   }
   query.devices = exchange.agreed;
-  // The exchange has used the operation's flag lines, so only a device algorithm or messages remain.
+  // The exchange has used the operation's flag lines, so only a device algorithm or messages can be used.
   if (exchange.done) query.sharing = Sharing::kNone;
   return query;
 }
@@ -53,8 +52,8 @@ Query query_of(const Call& call, AddressExchange exchange) {
   key->element = typed_bytes(1, *vector.type);
 }
 
-// Returns the key of a call, made of the parts that query_of() uses. All else is the same for all calls of the members,
-// until the segment changes.
+// Returns the key of a call, composed of the parts that query_of() uses. Everything else is the same for all calls of
+// the members until the segment changes.
 PlanKey key_of(const Call& call, AddressExchange exchange) noexcept {
   PlanKey key;
   key.bytes = call.bytes;
@@ -85,7 +84,7 @@ PlanKey key_of(const Call& call, AddressExchange exchange) noexcept {
 
 Task failed(Status status) { co_return status; }
 
-// Kept apart, so that execute() saves no registers for it.
+// A separate function, so that execute() saves no registers for it.
 [[gnu::noinline, gnu::cold]] Task execute_first(const Call& call, const Algorithm* algorithm, Buffers buffers) {
   static_cast<void>(detail::make_state());
   return execute(call, algorithm, buffers);

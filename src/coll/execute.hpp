@@ -28,17 +28,17 @@ struct AddressExchange {
   bool agreed = false;
 };
 
-// Returns the algorithm for the call; null: the error is in *status.
+// Returns the algorithm for the call; null if there is an error, which is in *status.
 [[nodiscard]] const Algorithm* choose(const Call& call, Status* status, AddressExchange exchange = {});
-// `algorithm` and `call` outlive the task. `buffers`: with kInPlace the task uses the program's device data where it is
-// (reductions: in host copies, unless the algorithm works on devices), with kPinned in pinned copies.
+// `algorithm` and `call` outlive the task. `buffers`: with kInPlace, the task uses the program's device data where it
+// is (reductions: host copies, unless the algorithm works on devices); with kPinned, pinned copies.
 enum class Buffers : std::uint8_t { kInPlace, kPinned };
 [[nodiscard]] p2p::Task execute(const Call& call, const Algorithm* algorithm, Buffers buffers = Buffers::kInPlace);
-// Executes the call without memory that the processes share.
+// Executes the call without shared memory.
 [[nodiscard]] p2p::Task execute_by_messages(const Call& call);
 
 // Enqueues an operation in the sequence of its members, if they share memory. execute_enqueued() then executes it,
-// blocking or non-blocking; the returned task waits for the operation's turn. Steps of compositions use both, too
+// blocking or non-blocking; the returned task waits for the operation's turn. Steps of compositions also use both
 // (compose/step.hpp).
 void enqueue(Call& call);
 [[nodiscard]] p2p::Task execute_enqueued(const Call& call);

@@ -11,7 +11,7 @@
 namespace hr::coll {
 namespace {
 
-// Tags distinguish the agreements of a communicator's segments; those of persistent requests begin at kTags.
+// Tags distinguish the agreements of a communicator's segments; those for persistent requests begin at kTags.
 constexpr int kNonblockingSegments = ((1 << 28) + 1) * shared::Segment::kTags;
 
 }  // namespace

@@ -1,14 +1,15 @@
 // Members: the processes that a collective runs over, and state kept between collectives over the same processes: the
 // memory that they share and the plans of their operations.
 //
-// A communicator's first collective makes a list of all its processes. If they are on several hosts, compositions
-// (compose/) run the algorithms of other operations over some of them: those of this process's host, and one of each
+// A communicator's first collective creates a list of all its processes. If they are on several hosts, compositions
+// (compose/) run the algorithms of other operations over some of them: those on this process's host, and one on each
 // host. Algorithms see members by index, and do not know which of these lists they run over.
 //
 // A message within an operation is marked with its sender's rank in the communicator: two processes of one operation
 // may exchange messages over several lists; these match in the order they are posted.
 //
-// Owner: the communicator, or the maker of the list; a pending operation holds the communicator. Threads: library lock.
+// Owner: the communicator, or the creator of the list; a pending operation holds the communicator. Threads: library
+// lock.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +34,7 @@ enum class Sequence : std::uint8_t { kBlocking, kNonblocking };
 class Members {
  public:
   explicit Members(const comm::Communicator& comm, Sequence sequence = Sequence::kBlocking);
-  // Makes a list of some of a communicator's processes, by rank; this process must be among them. `comm` is not an
+  // Creates a list of some of a communicator's processes, by rank; this process must be among them. `comm` is not an
   // intercommunicator.
   Members(const comm::Communicator& comm, std::vector<int> ranks, Sequence sequence = Sequence::kBlocking);
   ~Members();
@@ -55,7 +56,7 @@ class Members {
   [[nodiscard]] int own_source() const noexcept { return ranks_.empty() ? own_ : source(own_); }
 
   [[nodiscard]] std::uint32_t context() const noexcept { return comm_.collective_context(); }
-  // Returns the context of the messages by which members agree on shared memory.
+  // Returns the context of the messages with which members agree on shared memory.
   [[nodiscard]] std::uint32_t shared_memory_context() const noexcept {
     return comm_.context() + comm::kSharedMemoryContext;
   }
@@ -89,7 +90,7 @@ class Members {
   Sequence sequence_;
   bool together_ = true;  // true if all members are on one host
   bool can_share_ = false;
-  mutable bool spread_;  // over hosts; false once hosts() is known to be null
+  mutable bool spread_;  // the members are on several hosts; false once hosts() is known to be null
   int shared_from_;      // the first tag with a segment
   std::unique_ptr<shared::Segment> segment_;
   mutable std::unique_ptr<Hosts> hosts_;
@@ -106,7 +107,7 @@ struct Kept final : comm::CollectiveState {
 [[nodiscard]] const Members& find_members(comm::Communicator& comm, Sequence sequence);
 }  // namespace detail
 
-// Returns the members of the communicator; made at first use.
+// Returns the members of the communicator; created on first use.
 [[nodiscard]] inline const Members& members_of(comm::Communicator& comm, Sequence sequence = Sequence::kBlocking) {
   if (comm.collectives_ == nullptr || sequence != Sequence::kBlocking) return detail::find_members(comm, sequence);
   return static_cast<const detail::Kept&>(*comm.collectives_).members;

@@ -24,7 +24,7 @@ Task Persistence::execute_in_own_segment(const Call& call) {
     }
     way_ = segment.is_open(Sharing::kFlagLines) && all_on_devices != 0 ? Way::kDevices : Way::kMessages;
   }
-  AddressExchange exchange{true, false};  // the flag lines serve only the exchange
+  AddressExchange exchange{true, false};  // the flag lines are used only for the exchange
   Buffers buffers = Buffers::kInPlace;
   if (way_ == Way::kDevices) {
     Task exchanging = segment.device_buffers().exchange(call);

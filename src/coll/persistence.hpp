@@ -1,8 +1,8 @@
 // Persistent operations (section 6.13): executes their starts.
 //
 // Processes may start different requests in different orders, so starts are not enqueued in the communicator's
-// sequence. An operation whose buffers are all on devices has its own segment; its buffers stay the same, so the first
-// start decides for all.
+// sequence. An operation whose buffers are all on devices has its own segment; its buffers stay the same, so the
+// decision of the first start holds for all.
 // Owner: the request. Threads: library lock.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace hr::coll {
 
 class Persistence {
  public:
-  // Starts `call`, which must be the same one every time.
+  // Starts `call`, which must be the same every time.
   p2p::Task begin(Call& call);
 
  private:

@@ -16,7 +16,7 @@ namespace hr::coll {
 
 struct Algorithm;
 
-// Properties of a call that selection considers.
+// The properties of a call that selection considers.
 struct PlanKey {
   std::size_t bytes = 0;
   std::size_t span = 0;
@@ -42,7 +42,7 @@ class Plans {
   };
   static constexpr std::size_t kPlans = 16;
   // Returns the index of the entry for a plan. Operations and size classes between which a program alternates mostly
-  // have different ones.
+  // have different indices.
   [[nodiscard]] static std::size_t place(const PlanKey& key) noexcept {
     return (key.kind * 5 + static_cast<std::size_t>(std::bit_width(key.bytes))) % kPlans;
   }

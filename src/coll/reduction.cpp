@@ -62,7 +62,7 @@ Task receive_and_reduce(const Call& call, View own, View result) {
   View mine = result;
   View other = room.view();
   Requests<1> request;
-  // Goes from the last rank down, because combine() puts its result on the right.
+  // Runs from the last rank down, because combine() stores its result in the right operand.
   for (int peer = peers - 1; peer >= 0; --peer) {
     const bool first = peer == peers - 1;
     const View& target = first ? mine : other;

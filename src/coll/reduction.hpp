@@ -1,5 +1,5 @@
-// Steps that the reductions share. Operands are always in the order of ranks, even for operations that are declared
-// commutative, so that two processes that combine the same operands compute the same bits (section 6.9.1).
+// Steps that reductions share. Operands are always in rank order, even for operations that are declared
+// commutative, so that two processes that combine the same operands get bitwise the same result (section 6.9.1).
 //
 // Algorithms see only host or managed memory (execute.cpp stages device buffers).
 #pragma once
@@ -43,7 +43,7 @@ struct Cut {
 // (rank + 1) mod p of it is that part of the result.
 [[nodiscard]] Task ring_reduce(const Call& call, View vector);
 
-// Reduces up a binomial tree to rank `top`, combining in the order of ranks from `top` on. `mine` holds this process's
+// Reduces up a binomial tree to rank `top`, combining in rank order from `top` on. `mine` holds this process's
 // contribution and is overwritten; on `top` it becomes the result. `other`: memory of the same size. `top` must be 0
 // unless the operation is commutative.
 [[nodiscard]] Task tree_reduce(const Call& call, int top, View mine, View other);
@@ -52,7 +52,7 @@ struct Cut {
 // receives the result into it.
 [[nodiscard]] Task delegate_to_pair(const Call& call, View vector);
 
-// Receives the vectors of the other group (or this one) one after the other, combines them in the order of ranks, and
+// Receives the vectors of the other group (or this one) one at a time, combines them in rank order, and
 // leaves the result in `result`; sends nothing. `own` is this process's contribution in an intracommunicator.
 [[nodiscard]] Task receive_and_reduce(const Call& call, View own, View result);
 

@@ -1,4 +1,4 @@
-// The list of algorithms, one line for each. The order within an operation is the order of preference if the selection
+// The list of algorithms, one per line. The order within an operation is the order of preference if the selection
 // table names none that applies; `linear` algorithms, which always apply, are last.
 #pragma once
 

@@ -17,7 +17,7 @@ struct Choice {
   std::size_t max_bytes;
   int max_ranks;
   SelectionRow::Memory memory;
-  const Algorithm* algorithm;  // nullptr: the built-in rows decide
+  const Algorithm* algorithm;  // nullptr: use the built-in rows
   SelectionRow::Oversubscribed oversubscribed = SelectionRow::Oversubscribed::kAny;
   int max_hosts = SelectionRow::kAnyNumber;
   int max_ranks_per_host = SelectionRow::kAnyNumber;
@@ -52,7 +52,7 @@ Status add_rows(std::span<const SelectionRow> rows, Choices& choices) {
   for (const SelectionRow& row : rows) {
     const Named algorithm = named(row.operation, row.algorithm);
     if (!algorithm.known) {
-      return fail(Errc::kArg, "the selection table names \"%.*s\", which is no algorithm of %s",
+      return fail(Errc::kArg, "the selection table names \"%.*s\", which is not an algorithm of %s",
                   static_cast<int>(row.algorithm.size()), row.algorithm.data(), name(row.operation));
     }
     choices[index(row.operation)].push_back({row.max_bytes, row.max_ranks, row.memory, algorithm.algorithm,
@@ -61,7 +61,7 @@ Status add_rows(std::span<const SelectionRow> rows, Choices& choices) {
   return kOk;
 }
 
-// Adds choices from text such as "allreduce:ring,bcast:binomial".
+// Adds choices from a string such as "allreduce:ring,bcast:binomial".
 void add_forced(std::string_view text, Choices& choices) {
   while (!text.empty()) {
     const std::string_view entry = text.substr(0, text.find(','));

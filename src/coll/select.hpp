@@ -1,4 +1,4 @@
-// Selection: chooses the algorithm of an operation, by data instead of code. In order of precedence: the knob
+// Selection: chooses the algorithm of an operation, driven by data instead of code. In order of precedence: the knob
 // coll_force, for tests and experiments; the rows of the job's tuning file (select/tuning.hpp); the built-in rows of
 // select/default.json.
 //
@@ -7,8 +7,8 @@
 // query and names an algorithm whose probe returns true is used; if there is none, the first algorithm of the registry
 // that applies.
 // All processes must make the same choice: the facts that rows test are the same on all of them, and so are the tuned
-// rows. The choice is kept with the members of the operation (plans.hpp).
-// Owner: the State, filled at first use. Threads: library lock.
+// rows. The choice is stored with the members of the operation (plans.hpp).
+// Owner: the State, filled on first use. Threads: library lock.
 #pragma once
 
 #include <span>
@@ -20,15 +20,15 @@
 namespace hr::coll {
 
 struct SelectionRow {
-  enum class Memory : std::uint8_t { kAny, kHost, kDevice };     // device: all have agreed to use their GPUs
+  enum class Memory : std::uint8_t { kAny, kHost, kDevice };     // device: all processes have agreed to use their GPUs
   enum class Oversubscribed : std::uint8_t { kAny, kNo, kYes };  // yes: processes are known to outnumber the cores
   Operation operation;
   std::size_t max_bytes;  // inclusive, like all maxima
   int max_ranks;
   Memory memory;
-  std::string_view algorithm;  // "default" in a tuned row: the built-in rows decide
+  std::string_view algorithm;  // "default" in a tuned row: use the built-in rows
   Oversubscribed oversubscribed = Oversubscribed::kAny;
-  int max_hosts = kAnyNumber;  // number of hosts of the processes; 1: the row is for the processes of one host
+  int max_hosts = kAnyNumber;  // number of hosts of the processes; 1: the row applies to processes on one host
   int max_ranks_per_host = kAnyNumber;
   static constexpr int kAnyNumber = 0x7fffffff;
 };

@@ -25,7 +25,7 @@ struct HasTurn {
   bool operator()() const noexcept { return call.segment->is_turn_of(call.sequence_number); }
 };
 
-// Size from which on a non-blocking operation is not begun in its call if a progress thread is watching: the last
+// Size from which a non-blocking operation is not started in its call if a progress thread is watching: the last
 // member to arrive would find all data present, and would copy it within the call.
 constexpr std::size_t kLeftToThread = 16384;
 bool defers_to_thread(const Call& call) noexcept {
@@ -58,7 +58,7 @@ Task execute_in_turn(const Call& call) {
     if (part <= segment.sharing() && !segment.is_open(part)) {
       Task opening = segment.open(part);
       const Status opened = co_await opening;
-      call.members->plans().clear();  // the memory that they share has changed
+      call.members->plans().clear();  // the memory that the members share has changed
       if (!opened.ok()) co_return opened;
     }
     if (exchange.done || buffers == Buffers::kPinned || !segment.is_open(Sharing::kFlagLines) ||
@@ -91,7 +91,7 @@ void tell(events::Event event, const Call& call, std::initializer_list<std::int6
   if (events::wanted(event)) events::detail::sink(event, {elements, count});
 }
 
-// Runs an operation, and reports its beginning and its end to tools.
+// Runs an operation, and reports its start and end to tools.
 Task execute_with_events(const Call* call) {
   tell(events::Event::collective_begun, *call, {});
   Task inner = nothing_to_do(*call) ? Task{} : execute_enqueued(*call);
@@ -113,7 +113,7 @@ Task begin_with_events(Call& call) {
   return execute_with_events(&call);
 }
 
-// Begins a blocking or non-blocking operation.
+// Starts a blocking or non-blocking operation.
 Task begin(Call& call) {
   if (events::wanted()) [[unlikely]]
     return begin_with_events(call);
@@ -211,7 +211,7 @@ Status run(Call& call) {
   if (nothing_to_do(call)) return kOk;
   enqueue(call);
   if (call.segment == nullptr) return p2p::run_blocking(execute_by_messages(call));
-  // The common case, without a coroutine around the algorithm's.
+  // The common case, without a second coroutine around the algorithm's.
   Status status = kOk;
   const bool ready = call.segment->is_turn_of(call.sequence_number) && call.segment->is_open(Sharing::kFlagLines) &&
                      !begins_with_address_exchange(call);

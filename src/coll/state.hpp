@@ -1,5 +1,5 @@
-// State: state of coll/ for the process. Made at first use after init() in MPI_Init, destroyed by finalize(), and made
-// again by the next session. State of a communicator is kept with the communicator (members.hpp).
+// State: state of coll/ for the process. Created on first use after init() in MPI_Init, destroyed by finalize(), and
+// created again in the next session. State of a communicator is kept with the communicator (members.hpp).
 //
 // Owner: process-wide. Threads: library lock.
 #pragma once
@@ -21,7 +21,7 @@ struct DeleteSelection {
 
 struct State {
   std::unique_ptr<Selection, DeleteSelection> selection;  // null before first use
-  std::uint64_t files_made = 0;                           // number of shared memory files made; part of their names
+  std::uint64_t files_made = 0;                           // number of shared memory files created; part of their names
   AlgorithmIndexes algorithm_indexes;
   bool sharing_failed = false;  // true once a failure to share memory has been logged
 };
@@ -31,7 +31,7 @@ extern LayerState<State> current_state;
 [[nodiscard]] State& make_state();
 }  // namespace detail
 
-// Returns the state; makes it if there is none, even before init() and after finalize() (unit tests, tools).
+// Returns the state; creates it if there is none, even before init() and after finalize() (unit tests, tools).
 [[nodiscard]] inline State& state() {
   return detail::current_state != nullptr ? *detail::current_state : detail::make_state();
 }

@@ -19,7 +19,7 @@ std::size_t typed_bytes(Count count, const layout::Datatype& type) noexcept {
   if (count <= 0) return 0;
   if (type.contiguous(count) && type.true_lb() == 0) [[likely]]
     return static_cast<std::size_t>(count) * static_cast<std::size_t>(type.size());
-  // Covers the range from the first to the last byte, for any sign of the stride, and room for alignment.
+  // Covers the range from the first to the last byte, for any sign of the stride, and space for alignment.
   const Count stride = type.extent() < 0 ? -type.extent() : type.extent();
   return static_cast<std::size_t>((count - 1) * stride + type.true_extent()) + 16;
 }

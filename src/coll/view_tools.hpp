@@ -27,25 +27,26 @@ class Scratch {
  public:
   explicit Scratch(std::size_t bytes) : heap_(bytes > sizeof inline_ ? new std::byte[bytes] : nullptr) {}
   [[nodiscard]] std::byte* data() noexcept { return heap_ ? heap_.get() : inline_; }
-  // Returns bytes [offset, offset + bytes) of it.
+  // Returns a view of bytes [offset, offset + bytes) of the memory.
   [[nodiscard]] layout::View view(std::size_t offset, std::size_t bytes) noexcept {
     return bytes_view(data() + offset, bytes);
   }
 
  private:
-  // 16 is the alignment of a coroutine frame.
+  // Aligned to 16, the alignment of a coroutine frame.
   alignas(16) std::byte inline_[512];
   std::unique_ptr<std::byte[]> heap_;
 };
 
-// Returns the bytes of host memory needed for `count` elements with the type's own layout, including alignment.
+// Returns the number of bytes of host memory needed for `count` elements with the type's own layout, including
+// alignment.
 [[nodiscard]] std::size_t typed_bytes(Count count, const layout::Datatype& type) noexcept;
-// Does the same for the elements of a view.
+// Returns the number of bytes needed for the elements of a view.
 [[nodiscard]] inline std::size_t typed_bytes(const layout::View& view) noexcept {
   const bool dense = view.contiguous && view.type->true_lb() == 0;
   return dense ? view.packed : typed_bytes(view.count, *view.type);
 }
-// Returns the number of elements that fit in such memory of `bytes` bytes.
+// Returns the number of elements that fit into `bytes` bytes of such memory.
 [[nodiscard]] Count typed_capacity(std::size_t bytes, const layout::Datatype& type) noexcept;
 [[nodiscard]] Count typed_origin_by_bounds(Count count, const layout::Datatype& type) noexcept;
 // Returns the offset of the origin of element 0 in such memory, in bytes from its start.
@@ -56,7 +57,7 @@ class Scratch {
 // 16.
 [[nodiscard]] layout::View typed_view(std::byte* memory, Count count, const layout::Datatype& type) noexcept;
 
-// Host memory for `count` elements with the type's own layout, so that an Op applies to it.
+// Host memory for `count` elements with the type's own layout, so that an Op can be applied to it.
 class TypedScratch {
  public:
   TypedScratch(Count count, const layout::Datatype& type);

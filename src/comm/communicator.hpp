@@ -29,29 +29,29 @@ namespace hr::comm {
 // Uses of the contexts of one communicator, as offsets from context().
 enum ContextUse : std::uint32_t {
   kPointToPointContext = 0,
-  kCollectiveContext = 1,       // coll/; in an intercommunicator, between the groups
+  kCollectiveContext = 1,       // coll/; on an intercommunicator, between the groups
   kLocalCollectiveContext = 2,  // coll/; within the local group of an intercommunicator
   kCreationContext = 3,         // agreements of all members, tagged by Communicator::creations_
   kCreateGroupContext = 4,      // MPI_Comm_create_group, tagged by the program
   kLeaderContext = 5,        // MPI_Intercomm_create between leaders on their peer communicator, tagged by the program
   kSharedMemoryContext = 6,  // agreements of all members on memory that they share (coll/)
   kPartitionedContext = 7,   // parts of partitioned messages
-  kSurvivorsContext = 8,     // making a communicator of the survivors (shrink.hpp)
+  kSurvivorsContext = 8,     // creating a communicator of the survivors (shrink.hpp)
   kContextSpacing = 16,
 };
 
-// State of coll/ for a communicator; made by coll/ at the first collective.
+// State of coll/ for a communicator; created by coll/ on the first collective.
 class CollectiveState {
  public:
   virtual ~CollectiveState() = default;
 };
 
-// The stream of a device that the program has given a communicator (enqueue/).
+// The device stream that the program has assigned to a communicator (enqueue/).
 class StreamUse {
  public:
   virtual ~StreamUse() = default;
-  // Waits, with the lock released, until the stream has done all work submitted so far. Errors: MPI_ERR_OTHER, naming
-  // the stream, if it is being captured or was destroyed.
+  // Waits, with the lock released, until the stream has completed all work submitted so far. Errors: MPI_ERR_OTHER,
+  // naming the stream, if it is being captured or was destroyed.
   virtual Status synchronize() = 0;
 };
 
@@ -82,13 +82,14 @@ class Communicator final : public Object {
 
   int rank_ = 0;
   std::uint32_t context_ = 0;    // 0: not agreed yet (while MPI_Comm_idup is pending)
-  std::uint32_t creations_ = 0;  // number of collective creations from this communicator; equal on all members
+  std::uint32_t creations_ = 0;  // number of collective creations from this communicator; the same on all members
   std::uint32_t collective_sequence_ = 0;
   std::uint32_t nonblocking_sequence_ = 0;
-  std::uint32_t agreements_ = 0;  // number of agreements by consensus (consensus.hpp); equal on all members
-  std::size_t acknowledged_ = 0;  // number of acknowledged p2p::failed_processes(), from the first one (failure.hpp)
+  std::uint32_t agreements_ = 0;  // number of agreements by consensus (consensus.hpp); the same on all members
+  std::size_t acknowledged_ = 0;  // number of acknowledged p2p::failed_processes(), counted from the first
+                                  // (failure.hpp)
   std::vector<int> excluded_;     // failed processes known to all survivors, in ascending order (shrink.hpp)
-  bool has_others_ = false;       // true if it has processes of other jobs (connections.hpp)
+  bool has_others_ = false;       // true if the communicator has processes of other jobs (connections.hpp)
   bool disconnects_ = false;      // true if its destruction releases connections
   std::unique_ptr<CollectiveState> collectives_;  // null before the first collective
   std::unique_ptr<StreamUse> stream_;             // null: it has no stream
@@ -108,8 +109,8 @@ class Communicator final : public Object {
 };
 
 // Returns the channel of the communicator's point-to-point messages (p2p/channel.hpp); null: channel 0. All members
-// choose the same: from the number of the context, and the channels that all members offer. Predefined communicators,
-// and those of two groups, of several hosts or of several jobs, use channel 0. Threads: any.
+// choose the same channel, from the context's number and the channels that all members offer. Predefined communicators,
+// intercommunicators, and communicators over several hosts or jobs use channel 0. Threads: any.
 p2p::Channel* choose_channel(Communicator& comm);
 inline p2p::Channel* channel_of(Communicator& comm) {
   p2p::Channel* const known = comm.channel_.load(std::memory_order_acquire);
@@ -126,10 +127,10 @@ Communicator* self() noexcept;
 // before initialisation.
 Communicator* predefined_communicator(std::uintptr_t abi_value) noexcept;
 
-// Makes world and self from boot::identity(). Called after boot::init() and p2p::init().
+// Creates world and self from boot::identity(). Called after boot::init() and p2p::init().
 Status init();
-// Deletes the attributes of self, newest first, then those of world. Called first in MPI_Finalize, while everything
-// still works (section 11.2.4). Returns the code of the first callback that fails.
+// Deletes the attributes of self, newest first, then those of world. Called first in MPI_Finalize, while MPI is still
+// fully usable (section 11.2.4). Returns the code of the first callback that fails.
 Status delete_predefined_attributes();
 // Releases world and self. Called before p2p::finalize().
 void finalize();
@@ -140,8 +141,8 @@ void finalize();
 // MPI_Comm_free: deletes the attributes, then drops the handle's reference. Errors: MPI_ERR_COMM (predefined); the code
 // of a failing delete callback, after which the communicator remains valid.
 Status free(Communicator& comm);
-// MPI_Comm_disconnect: also waits until no operation of this process uses the communicator any more. If it has
-// processes of other jobs, waits for the same on all of them; they are then no longer connected through it.
+// MPI_Comm_disconnect: also waits until no operation of this process uses the communicator. If it has processes of
+// other jobs, waits until this is true on all of them; they are then no longer connected through it.
 Status disconnect(Communicator& comm);
 
 // MPI_Comm_set_info, MPI_Comm_get_info (section 7.4.4): unknown hints are ignored.

@@ -53,9 +53,9 @@ class ChannelLine final : public Line {
   std::unique_ptr<boot::Channel> channel_;
 };
 
-// Broadcasts the leader's status, with its text if it is an error.
+// Broadcasts the leader's status, with its error message if it is an error.
 Status tell_status(const Members& members, int leader, Status at_leader);
-// Does the same, and also broadcasts the leader's blob if there is no error.
+// Broadcasts the leader's status as above and, if there is no error, the leader's blob.
 Status tell(const Members& members, int leader, Status at_leader, Blob* blob);
 
 // Connects the groups; collective over both. `line`: needed at the leader, if `at_leader` is not an error. `local`: the
@@ -63,8 +63,8 @@ Status tell(const Members& members, int leader, Status at_leader, Blob* blob);
 Status connect_groups(const Members& members, int leader, Status at_leader, Line* line, Ref<Group> local,
                       const Ref<Errhandler>& errhandler, Ref<Communicator>* result);
 
-// Data for two connected groups to agree and make their communicator. The leaders exchange messages in this context
-// with this tag.
+// Data that two connected groups need to agree and create their communicator. The leaders exchange messages in this
+// context with this tag.
 struct Bridge {
   int leader = 0;          // index in the local members
   int remote_leader = -1;  // process
@@ -74,7 +74,7 @@ struct Bridge {
 Status join_groups(const Members& members, const Bridge& bridge, std::vector<int> remote, Ref<Group> local,
                    const Ref<Errhandler>& errhandler, Ref<Communicator>* result);
 
-// Packs the names of processes, for receivers that know these processes.
+// Packs the names of processes, for receivers that already know these processes.
 Blob pack_names(const ProcList& procs);
 // True if all these processes and the named ones belong to one job.
 [[nodiscard]] bool of_one_job(const ProcList& procs, const Blob& names);

@@ -1,11 +1,11 @@
 // Contexts: numbers that separate the messages of different communicators (MPI 5.0 section 7.2.2).
 //
-// Each process keeps a mask of its free numbers. The members of a new communicator combine their masks by AND, and
+// Each process keeps a mask of its free numbers. The members of a new communicator combine their masks with AND, and
 // choose the lowest number that is free on all of them.
 //
-// Two agreements in which a process takes part at the same time (threads; MPI_Comm_idup) could choose the same number.
-// So after the choice every member tries to reserve the number, and the members combine their success by AND. If a
-// reservation failed they start again, with a choice that depends on the agreement, so that two agreements do not
+// Two agreements in which a process takes part concurrently (threads; MPI_Comm_idup) could choose the same number.
+// So after the choice, every member tries to reserve the number, and the members combine their success with AND. If a
+// reservation failed, they start again, with a choice that depends on the agreement, so that two agreements do not
 // collide forever. No member holds a reservation while it waits for a first round, so no order of agreements can
 // deadlock. The second round is omitted if no member can have another agreement in progress meanwhile (a blocking call
 // of a program without MPI_THREAD_MULTIPLE), so the common case costs one reduction.
@@ -26,13 +26,14 @@ inline constexpr std::uint32_t kSelfNumber = 2;
 
 struct Agreement {
   Members members;
-  // For two sets of members, joined by their leaders (MPI_Intercomm_create). remote_leader < 0: there is one set.
+  // For two sets of members whose leaders connect them (MPI_Intercomm_create). remote_leader < 0: there is only one
+  // set.
   int leader = 0;          // index in members
   int remote_leader = -1;  // process
   std::uint32_t leader_context = 0;
   int leader_tag = 0;
-  bool takes = true;     // false if this process takes part, but will not be in the new communicator
-  bool blocking = true;  // no other call runs in this process's library meanwhile
+  bool takes = true;     // false if this process takes part without becoming a member of the new communicator
+  bool blocking = true;  // no other MPI call of this process runs meanwhile
 };
 
 // Agrees on a context. *context: a multiple of kContextSpacing, the same on all members. The caller owns it if
@@ -41,8 +42,8 @@ p2p::Task agree_on_context(Agreement agreement, std::uint32_t* context);
 
 // Releases a context. Contexts that exist from the start stay taken.
 void release_context(std::uint32_t context) noexcept;
-// Does the same later, after so many other contexts have been released in this way that no member can still send
-// messages about this one (consensus.hpp).
+// Releases a context later: once enough others have been released like this that no member can still send messages
+// about this one (consensus.hpp).
 void rest_context(std::uint32_t context);
 // Marks as taken the context of a communicator that remains from an earlier use of MPI.
 void keep_context(std::uint32_t context);

@@ -2,8 +2,7 @@
 //
 // All are collective over the members that the standard names, and make progress while they wait. An empty *result
 // means MPI_COMM_NULL. A new communicator inherits the error handler of its parent (section 9.3). Errors that can be
-// detected locally are returned before any message is sent; the other members do not learn of them, as in any MPI
-// library.
+// detected locally are returned before any message is sent; the other members are not notified, as in any MPI library.
 #pragma once
 
 #include "comm/communicator.hpp"
@@ -11,8 +10,8 @@
 
 namespace hr::comm {
 
-// MPI_Comm_dup (`hints` null) and MPI_Comm_dup_with_info: copies groups, topology and, by their copy callbacks,
-// attributes, but neither hints nor name. If a copy callback fails, returns its code and makes no communicator.
+// MPI_Comm_dup (`hints` null) and MPI_Comm_dup_with_info: copies groups, topology and, with their copy callbacks,
+// attributes, but neither hints nor name. If a copy callback fails, returns its code and creates no communicator.
 Status dup(Communicator& comm, const Info* hints, Ref<Communicator>* result);
 // MPI_Comm_idup: *result may be used when the request is complete. Attributes are copied before this returns.
 Status idup(Communicator& comm, const Info* hints, Ref<Communicator>* result, p2p::Request** request);
@@ -28,7 +27,7 @@ Status create_from_group(const Group& group, const char* stringtag, const Info* 
 
 // MPI_Comm_split. Errors: MPI_ERR_ARG for a negative color.
 Status split(Communicator& comm, int color, int key, Ref<Communicator>* result);
-// MPI_Comm_split_type: processes that share memory are those of a node. The guided types support the resource
+// MPI_Comm_split_type: processes that share memory are those on one node. The guided types support the resource
 // "mpi_shared_memory" (the resource-guided type also the sets mpi://WORLD and mpi://SELF). The unguided type splits
 // into nodes if there are several, and writes that resource into `hints`. Errors: MPI_ERR_ARG for an unknown type.
 Status split_type(Communicator& comm, int type, int key, Info* hints, Ref<Communicator>* result);
@@ -51,7 +50,7 @@ Status intercomm_merge(Communicator& comm, bool high, Ref<Communicator>* result)
 
 // Errors: MPI_ERR_DIMS: a dimension is not positive, or there are more nodes than processes.
 Status cart_create(Communicator& comm, std::vector<int> dims, std::vector<bool> periods, Ref<Communicator>* result);
-// Errors: MPI_ERR_TOPOLOGY if `comm` is not Cartesian.
+// Errors: MPI_ERR_TOPOLOGY if `comm` has no Cartesian topology.
 Status cart_sub(Communicator& comm, const int* remain, Ref<Communicator>* result);
 // Errors: MPI_ERR_ARG: see check_graph(), or more nodes than processes.
 Status graph_create(Communicator& comm, std::vector<int> index, std::vector<int> edges, Ref<Communicator>* result);

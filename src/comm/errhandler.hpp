@@ -17,14 +17,14 @@ namespace hr::comm {
 
 enum class ErrhandlerKind : std::uint8_t { kFatal, kAbort, kReturn, kUser };
 
-// Kind of object that a user's handler was made for; predefined handlers fit all kinds.
+// Kind of object for which a user's handler was created; predefined handlers fit all kinds.
 enum class ErrhandlerTarget : std::uint8_t { kAny, kCommunicator, kSession, kWindow, kFile };
 
 class Errhandler final : public Object {
  public:
   static constexpr ObjectKind kKind = ObjectKind::kErrhandler;
-  // Made by bind/ around the program's function. It may change both arguments (MPI passes pointers to them): changes to
-  // *handle are ignored; *code becomes the result of the MPI call.
+  // Created by bind/ around the program's function. It may change both arguments (MPI passes pointers to them): changes
+  // to *handle are ignored; *code becomes the result of the MPI call.
   using Function = std::function<void(void** handle, int* code)>;
 
   Errhandler(ErrhandlerKind kind, ErrhandlerTarget target, Function function)
@@ -44,18 +44,18 @@ class Errhandler final : public Object {
 // MPI_ERRHANDLER_NULL and unknown values. Usable before initialisation.
 Errhandler* predefined_errhandler(std::uintptr_t abi_value) noexcept;
 
-// Makes a user's handler. Returns an empty Ref if the arena is full.
+// Creates a user's handler. Returns an empty Ref if the arena is full.
 Ref<Errhandler> create_errhandler(ErrhandlerTarget target, Errhandler::Function function);
 
-// Errors: MPI_ERR_ERRHANDLER if `handler` was made for another kind of object.
+// Errors: MPI_ERR_ERRHANDLER if `handler` was created for another kind of object.
 Status check_errhandler(const Errhandler& handler, ErrhandlerTarget target);
 
 // Returns the error class of a code, whose upper bits hold the slot of the detail text, set by bind/ (ADR 1).
 constexpr int error_class_of(int code) noexcept { return code & 0xffff; }
 
 // Raises `code` (as the program will see it; never MPI_SUCCESS) on an object whose handle is `handle`. `text`: message
-// for people. MPI_ERRORS_ARE_FATAL and MPI_ERRORS_ABORT: prints it and ends the job; does not return.
-// MPI_ERRORS_RETURN: returns `code`. A user's function: calls it, and returns the code as it left it (section 9.3).
+// for the user. MPI_ERRORS_ARE_FATAL and MPI_ERRORS_ABORT: prints it and ends the job; does not return.
+// MPI_ERRORS_RETURN: returns `code`. A user's function: calls it, and returns the code that it leaves (section 9.3).
 // Once bind/ has chosen the handler, this is the only function that it has to call.
 int invoke(Errhandler& handler, void* handle, int code, std::string_view text);
 

@@ -21,13 +21,13 @@ void revoke(Communicator& comm);
 [[nodiscard]] inline bool is_revoked(const Communicator& comm) noexcept {
   return comm.is(ObjectKind::kRevokedCommunicator);
 }
-// Returns MPIX_ERR_REVOKED, with an error text.
+// Returns MPIX_ERR_REVOKED, with an error message.
 Status revoked_error();
 // Sets a function that is called for every communicator that is revoked, by this process or another; for the tables of
 // predefined handles.
 void on_revoked(void (*function)(Communicator& comm)) noexcept;
 
-// Return members (of both groups of an intercommunicator) in the order of their failures; null if there is no room.
+// Return members (of both groups of an intercommunicator) in the order of their failures; null if there is no memory.
 [[nodiscard]] Ref<Group> failed_members(const Communicator& comm);
 [[nodiscard]] Ref<Group> acknowledged_members(const Communicator& comm);
 [[nodiscard]] bool is_member(const Communicator& comm, int proc) noexcept;
@@ -36,7 +36,7 @@ void on_revoked(void (*function)(Communicator& comm)) noexcept;
 int acknowledge(Communicator& comm, int count);
 
 // --- Internal to comm/ ---
-// Revokes a communicator that has just been made, if a message that revokes it has already arrived.
+// Revokes a communicator that has just been created, if a message that revokes it has already arrived.
 void apply_early_revocation(Communicator& comm);
 // Functions for p2p::ContextMembers.
 [[nodiscard]] int missing_from(std::uint32_t context);

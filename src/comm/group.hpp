@@ -36,7 +36,7 @@ class Group final : public Object {
   [[nodiscard]] int rank() const noexcept { return own_rank_; }
   [[nodiscard]] int proc(int rank) const noexcept { return procs_[rank]; }
   [[nodiscard]] const ProcList& procs() const noexcept { return procs_; }
-  // Returns the buffer (MPI_Session_attach_buffer) of the session from which the group was derived; null if there is
+  // Returns the buffer (MPI_Session_attach_buffer) of the session from which the group is derived; null if there is
   // none.
   [[nodiscard]] const std::shared_ptr<p2p::BufferPool>& session_buffer() const noexcept { return session_buffer_; }
 
@@ -47,8 +47,8 @@ class Group final : public Object {
   std::shared_ptr<p2p::BufferPool> session_buffer_;
 };
 
-// Makes a group of these processes, and finds the caller's own rank. An empty group is MPI_GROUP_EMPTY itself.
-// Communicators made from the group belong to this session, or to that of `origin`.
+// Creates a group of these processes, and finds the caller's own rank. An empty group is MPI_GROUP_EMPTY itself.
+// Communicators created from the group belong to this session, or to that of `origin`.
 Ref<Group> make_group(std::vector<int> procs, std::shared_ptr<p2p::BufferPool> session_buffer = nullptr);
 inline Ref<Group> make_group(std::vector<int> procs, const Group& origin) {
   return make_group(std::move(procs), origin.session_buffer());
@@ -62,7 +62,8 @@ inline Ref<Group> group_of(const ProcList& procs, const Group& origin) {
 Group& group_empty() noexcept;
 Group* predefined_group(std::uintptr_t abi_value) noexcept;
 
-// --- Sections 7.3.2 and 7.3.3. Errors: MPI_ERR_RANK (outside the group, twice), MPI_ERR_ARG (stride 0, count < 0) ---
+// --- Sections 7.3.2 and 7.3.3. Errors: MPI_ERR_RANK (outside the group, or listed twice), MPI_ERR_ARG (stride 0, count
+// < 0) ---
 
 // Returns MPI_IDENT, MPI_SIMILAR or MPI_UNEQUAL.
 [[nodiscard]] int compare(const Group& a, const Group& b);

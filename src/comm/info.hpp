@@ -40,7 +40,7 @@ class Info final : public Object {
   std::vector<std::pair<std::string, std::string>> entries_;
 };
 
-// Makes an empty info. Returns an empty Ref if the arena is full.
+// Creates an empty info. Returns an empty Ref if the arena is full.
 Ref<Info> create_info();
 // Errors: MPI_ERR_INFO_KEY for a key that no info can hold.
 Status check_info_key(std::string_view key);
@@ -48,7 +48,7 @@ Status check_info_key(std::string_view key);
 // Returns MPI_INFO_ENV (section 11.2.1), which describes how this process was started. It exists before and after
 // initialisation.
 Info& info_env();
-// MPI_Info_create_env: makes an info with the same keys; the command line is that of argv, if given (argc > 0).
+// MPI_Info_create_env: creates an info with the same keys; the command line is that of argv, if given (argc > 0).
 Ref<Info> create_info_env(int argc, char** argv);
 
 }  // namespace hr::comm

@@ -1,5 +1,5 @@
-// ProcList: an ordered list of processes (indices into boot::processes()). Processes at equal distances, such as all of
-// a job, take no memory.
+// ProcList: an ordered list of processes (indices into boot::processes()). Equally spaced processes, such as all
+// processes of a job, take no memory.
 //
 // A view: it does not own its table and must not outlive it. Threads: immutable.
 #pragma once
@@ -13,9 +13,9 @@ namespace hr::comm {
 class ProcList {
  public:
   constexpr ProcList() = default;
-  // Makes a list of the first `size` entries of a table.
+  // Creates a list of the first `size` entries of a table.
   constexpr ProcList(const int* table, int size) noexcept : table_(table), size_(size) {}
-  // Makes the list first, first + stride, ...
+  // Creates the list first, first + stride, ...
   static constexpr ProcList range(int first, int stride, int size) noexcept {
     ProcList list;
     list.first_ = first;
@@ -30,7 +30,7 @@ class ProcList {
       return first_ + rank * stride_;
     return table_[rank];
   }
-  // True if the entries are computed; two such lists have equal entries only if their fields are equal.
+  // True if the entries are computed; two such lists are equal only if their fields are equal.
   [[nodiscard]] constexpr bool is_range() const noexcept { return table_ == nullptr; }
   [[nodiscard]] constexpr ProcList front(int count) const noexcept {
     return is_range() ? range(first_, stride_, count) : ProcList(table_, count);

@@ -25,7 +25,7 @@ class Session final : public Object {
   Session(Ref<Errhandler> errhandler, std::string thread_level);
 
   Ref<Errhandler> errhandler_;
-  std::shared_ptr<p2p::BufferPool> buffer_;  // MPI_Session_attach_buffer; the session's groups hold it, too
+  std::shared_ptr<p2p::BufferPool> buffer_;  // MPI_Session_attach_buffer; also held by the session's groups
   std::string thread_level_;                 // name reported by MPI_Session_get_info, such as "MPI_THREAD_MULTIPLE"
 };
 
@@ -33,9 +33,9 @@ class Session final : public Object {
 int number_of_psets() noexcept;
 // True if this is the name of set number n, regardless of case.
 bool is_pset_name(int n, std::string_view name) noexcept;
-// Errors: MPI_ERR_ARG if there is no such index.
+// Finds the name of set number n. Errors: MPI_ERR_ARG if there is no such set.
 Status pset_name(int n, std::string_view* name);
-// Makes a group of the session from a process set. Errors: MPI_ERR_ARG if there is no such set.
+// Creates a group of the session from a process set. Errors: MPI_ERR_ARG if there is no such set.
 Status pset_group(const Session& session, std::string_view name, Ref<Group>* group);
 // Returns the info of a process set, with the key "mpi_size".
 Status pset_info(std::string_view name, Ref<Info>* info);

@@ -1,4 +1,4 @@
-// Shrinking: makes a communicator of the surviving members (MPIX_Comm_shrink), in the same order, which inherits only
+// Shrinking: creates a communicator of the surviving members (MPIX_Comm_shrink), in the same order; it inherits only
 // the error handler. Works on a revoked communicator.
 //
 // The survivors agree on the failed members (consensus.hpp), then on a context as in any creation, and then on whether

@@ -15,7 +15,7 @@
 
 namespace hr::comm {
 
-// `at_root`: kOk, or an error in the root's arguments. *codes: becomes an error class for each process to be started,
+// `at_root`: kOk, or an error in the root's arguments. *codes: receives an error class for each process to be started,
 // on all processes of `comm`.
 Status spawn(Communicator& comm, int root, Status at_root, const std::vector<boot::SpawnedProgram>& programs,
              std::vector<int>* codes, Ref<Communicator>* result);
@@ -31,11 +31,11 @@ Status open_port(std::string* name);
 // port.
 Status close_port(const std::string& name);
 Status accept(Communicator& comm, int root, const std::string& port, Ref<Communicator>* result);
-// Errors: MPI_ERR_PORT also if the port was closed before it accepted, or did not accept in time. `seconds`: the limit,
-// at the root; less than 0: knob connect_timeout.
+// Errors: MPI_ERR_PORT also if the port was closed before it accepted, or did not accept in time. `seconds`: time limit
+// at the root; negative: knob connect_timeout.
 Status connect(Communicator& comm, int root, const std::string& port, double seconds, Ref<Communicator>* result);
 
-// MPI_Comm_join: connects over a connected stream socket, which the program may use again afterwards.
+// MPI_Comm_join: connects through a connected stream socket, which the program may use again afterwards.
 Status join(int socket, Ref<Communicator>* result);
 
 }  // namespace hr::comm

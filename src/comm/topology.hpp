@@ -21,9 +21,9 @@ class Topology {
   // Returns the value that MPI_Topo_test reports.
   [[nodiscard]] int abi_kind() const noexcept;
 
-  // Processes that a neighborhood collective of `rank` receives from and sends to, in the standard's order (section
-  // 8.6). Cartesian: for each dimension, the neighbor at -1, then that at +1; MPI_PROC_NULL beyond a border that is not
-  // periodic. A DistGraph knows only the calling process's neighbors and ignores `rank`.
+  // Processes from which a neighborhood collective of `rank` receives, and to which it sends, in the standard's order
+  // (section 8.6). Cartesian: for each dimension, the neighbor at -1, then that at +1; MPI_PROC_NULL beyond a border
+  // that is not periodic. A DistGraph knows only the calling process's neighbors and ignores `rank`.
   struct Neighbors {
     std::vector<int> sources;
     std::vector<int> destinations;
@@ -50,8 +50,8 @@ class Cartesian final : public Topology {
   [[nodiscard]] const std::vector<int>& dims() const noexcept { return dims_; }
   [[nodiscard]] const std::vector<bool>& periods() const noexcept { return periods_; }
 
-  // Returns the rank at coordinates, which wrap around in periodic dimensions. Errors: MPI_ERR_ARG if they are out of
-  // range in others.
+  // Finds the rank at coordinates, which wrap around in periodic dimensions. Errors: MPI_ERR_ARG if they are out of
+  // range in other dimensions.
   Status rank_of(const int* coords, int* rank) const;
   // Writes ndims() entries.
   void coords_of(int rank, int* coords) const noexcept;
@@ -107,13 +107,13 @@ class DistGraph final : public Topology {
 
 // MPI_Dims_create (section 8.5.2): fills the zero entries so that the product of all is `nodes`; the new entries are as
 // close to each other as possible, in non-increasing order. Errors: MPI_ERR_DIMS (a negative entry, or `nodes` is not a
-// multiple of the given ones).
+// multiple of the given entries).
 Status dims_create(int nodes, std::span<int> dims);
 
-// Checks the dimensions of a grid. *nodes: becomes their product (saturated at INT_MAX). Errors: MPI_ERR_DIMS if a
+// Checks the dimensions of a grid. *nodes: receives their product (saturated at INT_MAX). Errors: MPI_ERR_DIMS if a
 // dimension is not positive.
 Status check_grid(std::span<const int> dims, int* nodes);
-// Errors: MPI_ERR_ARG, MPI_ERR_TOPOLOGY: `index` decreases somewhere, or edges are outside [0, nodes).
+// Checks a graph. Errors: MPI_ERR_ARG, MPI_ERR_TOPOLOGY (`index` decreases, or edges are outside [0, nodes)).
 Status check_graph(std::span<const int> index, const int* edges);
 
 }  // namespace hr::comm

@@ -17,7 +17,7 @@ Status look_at(const void* buffer, Count count, const Datatype& type, View* view
   return layout::make_view(buffer, count, type, view);
 }
 
-// Calls look() for a first look at buffers, which may be described as they were earlier; errors are confirmed.
+// Calls look() to inspect buffers for the first time, with descriptions that may be cached; errors are confirmed.
 // *recalled: the description may be out of date.
 template <class Look>
 Status first_look(bool* recalled, const Look& look) {
@@ -32,8 +32,8 @@ Status first_look(bool* recalled, const Look& look) {
   return look();
 }
 
-// A buffer that is looked at in the call, for its errors, and again at each start, because the program may have freed
-// it in between.
+// A buffer that is checked for errors in the call, and classified again at each start, because the program may have
+// freed it in between.
 class Buffer {
  public:
   Buffer(const void* address, Count count, Datatype& type)
@@ -68,7 +68,7 @@ Status nothing_to_do(p2p::Request** inner, int source) {
   p2p::Completion completion;
   completion.source = source;
   *inner = p2p::completed_request(completion);
-  return *inner != nullptr ? kOk : fail(Errc::kNoMem, "no room for another request: complete or free some first");
+  return *inner != nullptr ? kOk : fail(Errc::kNoMem, "no memory for another request: complete or free some first");
 }
 
 class Send final : public Operation {
@@ -156,7 +156,7 @@ class Allreduce final : public Operation {
   Ref<layout::Op> op_;
 };
 
-// Enqueues an operation; with `request` null the stream waits for it.
+// Enqueues an operation; if `request` is null, the stream waits for it.
 template <class Made>
 Status enqueue(Attached& attached, const std::shared_ptr<Made>& operation, p2p::Request** request) {
   bool captured = false;
@@ -167,7 +167,7 @@ Status enqueue(Attached& attached, const std::shared_ptr<Made>& operation, p2p::
   const Status status = append(attached, only, request == nullptr, captured);
   if (request != nullptr && (!status.ok() || captured)) {
     p2p::Request* const program = *request;
-    // A graph starts the operation at each launch: no request completes with it.
+    // A graph starts the operation on each launch, so no request completes with it.
     program->active_ = false;
     if (operation->outer_ != nullptr) p2p::release_request(std::exchange(operation->outer_, nullptr));
     if (!status.ok()) p2p::release_request(std::exchange(*request, nullptr));

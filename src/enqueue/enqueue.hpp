@@ -1,15 +1,15 @@
-// enqueue: operations of MPI that start when a stream of the program's device comes to them, and for which the stream
-// waits, not the program (docs/adr/0043-streams-and-graphs.md).
+// enqueue: MPI operations that start when a device stream of the program reaches them, and for which the stream waits,
+// not the program (docs/adr/0043-streams-and-graphs.md).
 //
-// The stream writes a word when it comes to an operation, and waits for another word, which the library writes when the
+// The stream writes a word when it reaches an operation, and waits for another word, which the library writes when the
 // operation is complete. In between the operation is an ordinary one, which a thread of the library starts and
-// completes (service.cpp): so everything that MPI can send may be enqueued. Work of the library never runs in the
+// completes (service.cpp): so everything that MPI can send may be enqueued. The library's own work never runs in the
 // program's stream.
 //
-// Operations of one stream start in the order in which they were enqueued. One that was enqueued while its stream was
-// captured belongs to the graph: it starts at every launch, until its communicator is freed. Errors of an operation are
-// reported by the next call of this layer on the communicator, as the call that enqueued it has returned; the stream
-// goes on. Threads: library lock; functions that enqueue release it while the driver works.
+// Operations of one stream start in the order in which they were enqueued. An operation that was enqueued while its
+// stream was captured belongs to the graph: it starts on every launch, until its communicator is freed. Errors of an
+// operation are reported by the next call of this layer on the communicator, as the call that enqueued it has returned;
+// the stream continues. Threads: library lock; functions that enqueue release it while the driver works.
 #pragma once
 
 #include <span>
@@ -31,13 +31,13 @@ struct StatusSink {
   void* status = nullptr;
 };
 
-// Makes a copy of a communicator with a stream (null: without). Collective.
+// Duplicates a communicator, with a stream (null: without). Collective.
 Status create_communicator(comm::Communicator& comm, Stream* stream, Ref<comm::Communicator>* made);
 // Returns the communicator's stream; null if it has none.
 [[nodiscard]] Stream* stream_of(const comm::Communicator& comm) noexcept;
 
-// The communicator must have a stream of a device. With `request` null the stream waits for the end of the operation;
-// else *request gets a reference, the caller's. Errors: MPI_ERR_COMM (no such stream), MPI_ERR_BUFFER, MPI_ERR_OTHER
+// The communicator must have a device stream. If `request` is null, the stream waits for the operation; else *request
+// receives a reference, which the caller owns. Errors: MPI_ERR_COMM (no such stream), MPI_ERR_BUFFER, MPI_ERR_OTHER
 // (the stream's context was destroyed, or its capture cannot hold the operation, which leaves the capture valid); the
 // error of an earlier operation of the communicator.
 Status send(const void* buffer, Count count, layout::Datatype& type, int to, int tag, comm::Communicator& comm,
@@ -46,19 +46,20 @@ Status receive(void* buffer, Count count, layout::Datatype& type, int from, int 
                StatusSink sink, p2p::Request** request);
 Status allreduce(const void* send, void* receive, Count count, layout::Datatype& type, layout::Op& op,
                  comm::Communicator& comm);
-// Starts persistent requests of any kind when the stream comes here. For partitioned requests the stream goes on only
-// once they have started, so that kernels may mark partitions. Errors, beside the above: MPI_ERR_REQUEST.
+// Starts persistent requests of any kind when the stream reaches this point. With partitioned requests, the stream
+// continues only once they have started, so that kernels may mark partitions. Errors, in addition to the above:
+// MPI_ERR_REQUEST.
 Status start_all(std::span<p2p::Request* const> requests, comm::Communicator& comm);
-// Matches persistent messages with those of the other processes, which call this, too, so that streams can move them
-// without the library's threads (paired.hpp). Errors: MPI_ERR_REQUEST (a receive from any source or with any tag);
+// Matches persistent messages with those of the other processes, which must also call this, so that streams can move
+// them without the library's threads (paired.hpp). Errors: MPI_ERR_REQUEST (a receive from any source or with any tag);
 // those of messages to the other processes.
 Status match_all(std::span<p2p::Request* const> requests);
-// Makes the stream wait for an enqueued operation. A persistent request stays; another one is over for the program,
-// which must not use its handle any more. Errors: MPI_ERR_REQUEST if it was not enqueued, or outside the capture in
-// which this call is made, whether or not it is over.
+// Makes the stream wait for an enqueued operation. A persistent request remains; any other is released, and the program
+// must no longer use its handle. Errors: MPI_ERR_REQUEST if it was not enqueued, or not in the capture in which this
+// call is made, whether or not it is complete.
 Status wait(p2p::Request& request, StatusSink sink);
-// Makes the streams wait for those of several operations that they can wait for together, in few calls of the driver,
-// and marks these; wait() serves the others. Errors: those of wait(); what is marked is done all the same.
+// Makes streams wait, with few driver calls, for those of several operations that they can wait for together, and marks
+// these; wait() handles the others. Errors: those of wait(); the waits for marked operations are enqueued even then.
 struct Waiting {
   p2p::Request* request = nullptr;
   StatusSink sink;
@@ -68,10 +69,10 @@ Status wait_together(std::span<Waiting> all);
 // True if wait() has taken the program's reference.
 [[nodiscard]] bool wait_releases(const p2p::Request& request) noexcept;
 
-// Waits until every operation that was enqueued on the communicator, which the program frees, is over; of those in
-// graphs, each that a stream has come to. Errors: those of the operations.
+// Waits until every operation that was enqueued on the communicator, which the program is freeing, is complete;
+// operations of graphs only if a stream has reached them. Errors: those of the operations.
 Status finish(comm::Communicator& comm);
-// Does so for all communicators, and logs the errors.
+// Calls finish() for all communicators, and logs the errors.
 void finish_all();
 
 }  // namespace hr::enqueue

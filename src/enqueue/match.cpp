@@ -1,5 +1,5 @@
 // MPIX_Matchall: the processes exchange cards for their persistent requests, map each other's memory, and agree on
-// which requests streams carry out.
+// which requests streams execute.
 #include <algorithm>
 #include <utility>
 
@@ -19,7 +19,7 @@ using mem::device::Context;
 constexpr std::size_t kMemoryBytes = std::size_t{1} << 20;  // of each piece at least
 constexpr std::size_t kMostBytes = std::size_t{64} << 20;   // of all pieces
 
-// Returns memory with room for `bytes` more, in the context used for memory at `where`.
+// Finds memory with space for `bytes` more bytes, in the context used for memory at `where`.
 Status find_memory(const mem::Location& where, std::size_t bytes, MatchedMemory** found) {
   std::size_t all = 0;
   for (const auto& each : state->matched_memory) {
@@ -117,7 +117,7 @@ Status Match::take_memory(std::size_t bytes, std::span<const std::byte> first) {
     side.own.address = words;
   }
   found->used += bytes;
-  // Lines must not have the number of a message yet.
+  // Lines must not contain the number of a message yet.
   std::vector<std::byte> all(offers_kernel() ? bytes : first.size(), std::byte{0});
   std::ranges::copy(first, all.begin());
   return write_words(all);
@@ -162,7 +162,7 @@ Status match_all(std::span<p2p::Request* const> requests) {
     static_cast<void>(take_detail());
   }
   HR_TRY(exchange(matches));
-  // All sides do it, or none does.
+  // All sides match the request, or none does.
   std::vector<std::unique_ptr<Matched>> made;
   for (const auto& each : matches) {
     made.push_back(all_able(*each) ? each->connect() : nullptr);

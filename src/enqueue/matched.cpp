@@ -23,7 +23,8 @@ using mem::device::StreamOperation;
 // The requests of one call by kind: the driver gets the work of several pairs at once.
 class Kinds {
  public:
-  // Memory of one call, kept for the next calls of the thread. base/status.cpp says why the pointer alone is its own.
+  // Memory of one call, kept for the next calls of the thread. See base/status.cpp for why only the pointer is
+  // thread-local.
   static Kinds& of_call() {
     static thread_local const auto kinds = std::make_unique<Kinds>();
     kinds->clear();
@@ -72,13 +73,13 @@ class Kinds {
   std::vector<Launch> launches_;
 };
 
-// Waits for words in device memory, and the kernel that looks for some of them before.
+// Waits for words in device memory, and the kernel that checks some of the words first.
 struct Waits {
   void add(const Matched& one) {
     std::vector<mem::device::DeviceAddress> words;
     one.add_words(&words);
     if (words.empty()) return;
-    // Kernels of devices write them, and order what they wrote before: no flush.
+    // Device kernels write these words, after their data, so no flush is needed.
     for (const auto each : words)
       operations.push_back({StreamOperation::kWait, each, 1, mem::device::kWaitAtLeast, 0, 0});
     if (one.look_ == nullptr) return;
@@ -100,7 +101,7 @@ struct Waits {
   Launch launch_;
 };
 
-// Returns kOk, or why the others will not take part any more.
+// Returns kOk, or the reason why the other processes will no longer take part.
 Status can_complete(const Matched& matched) {
   if (comm::is_revoked(*matched.comm_)) return comm::revoked_error();
   const auto failed = std::ranges::find_if(matched.procs_, [](int proc) { return p2p::has_failed(proc); });
@@ -108,7 +109,7 @@ Status can_complete(const Matched& matched) {
 }
 
 void note_error(const Matched& matched, Status status, Attached& attached) {
-  // Calls on a revoked communicator say so by themselves.
+  // Calls on a revoked communicator report this themselves.
   if (status.ok() || status == Errc::kRevoked) return;
   attached.note_error(status, "an enqueued " + matched.text() + " failed: " + take_detail());
 }
@@ -141,8 +142,8 @@ Status write_releases(const mem::Location& words, std::span<const Matched::Relea
   return kOk;
 }
 
-// True if no work of the stream uses the buffers any more. A stream whose communicators are freed has been waited for,
-// and may be gone.
+// True if the stream has no work left that uses the buffers. A stream whose communicators are freed has been waited
+// for, and may have been destroyed.
 bool is_done_with(const OpenBuffers& buffers) {
   if (!buffers.stream) return true;
   const auto uses = [&](const Attached* each) { return each->stream_.get() == buffers.stream.get() && !each->freed_; };
@@ -154,7 +155,7 @@ bool is_done_with(const OpenBuffers& buffers) {
          (stream.capture(&capture).ok() && capture == mem::device::ProgramStream::Capture::kNone && stream.idle());
 }
 
-// A wait of the host would find it complete too early.
+// A wait on the host would find the request complete too early.
 void refuse_wait_of_host(p2p::Request& request, const Matched& matched) {
   p2p::Completion refused;
   refused.error =
@@ -226,7 +227,7 @@ Status start_matched(std::span<p2p::Request* const> requests, Attached& attached
     HR_TRY(check_start(matched, attached));
     kinds.add(matched);
   }
-  // The stream may come to the work of a launch that fails, too, so its buffers stay open as long.
+  // The stream may execute even the work of a launch that fails, so its buffers stay open until then.
   for (p2p::Request* const each : requests) {
     Matched& matched = *matched_of(*each);
     matched.stream_ = attached.stream_;
@@ -239,7 +240,7 @@ Status start_matched(std::span<p2p::Request* const> requests, Attached& attached
     matched.started_ = true;
     matched.captured_ = captured;
     if (matched.released_) note_error(matched, can_complete(matched), attached);
-    // The others' buffers must stay open until the stream has done the work, in a graph, too.
+    // The other processes' buffers must stay open until the stream has done the work, even in a graph.
     if (!captured || matched.kind_ == Matched::Kind::kLong) attached.matched_ = true;
     if (captured) continue;
     refuse_wait_of_host(*each, matched);

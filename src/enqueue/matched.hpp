@@ -1,14 +1,14 @@
 // Matched: a persistent request that MPIX_Matchall has matched with the requests of the other processes, all on one
-// host and on devices. Streams carry it out by themselves: the library's threads take no part. Internal to enqueue/.
+// host and on devices. Streams execute it on their own: the library's threads take no part. Internal to enqueue/.
 //
-// Each process has words in device memory of its own, which the other processes' kernels count up and its own kernels
-// count down: a stream waits until a word is at least one, and then launches a kernel that takes from it. Between
-// processes that each have a device of their own, the kernel waits in place of the stream, and for lines in place of
-// words if the message is short (kernels/matched_copy.hpp, setting stream_waits). Every start and every wait is the
-// same work, whether or not it belongs to a graph.
+// Each process has words in its own device memory, which the other processes' kernels increment and its own kernels
+// decrement: a stream waits until a word is at least one, and then launches a kernel that decrements it. Between
+// processes that each have their own device, the kernel waits instead of the stream, and for lines instead of words if
+// the message is short (kernels/matched_copy.hpp, setting stream_waits). Every start and every wait is the same work,
+// whether or not it belongs to a graph.
 //
-// If one of the other processes fails, or the communicator is revoked, the service releases the request: its stream
-// waits no more, and nothing moves.
+// If one of the other processes fails, or the communicator is revoked, the service releases the request: its stream no
+// longer waits, and no data moves.
 //
 // Owner: the request, in place of its state, which it keeps. The memory of all sides stays until finalize(), as a graph
 // may still refer to it. Threads: library lock.
@@ -32,20 +32,20 @@ class Matched : public p2p::RequestState {
   explicit Matched(const Match& match);
   ~Matched() override;
 
-  // For MPI_Start, which cannot start it.
+  // Fails: MPI_Start cannot start a matched request.
   Status start(p2p::Request& request) override;
   Status cancel(p2p::Request& request) override { return before_->cancel(request); }
   [[nodiscard]] Status may_free() const override { return before_->may_free(); }
   [[nodiscard]] const char* what() const noexcept override { return before_->what(); }
 
   enum class Kind : std::uint8_t { kSend, kReceive, kAllreduce, kLong };
-  // Name for error texts.
+  // Name for error messages.
   [[nodiscard]] virtual std::string text() const { return what(); }
-  // Adds the words for which the stream waits; none if the kernel does.
+  // Adds the words for which the stream waits; none if the kernel waits.
   virtual void add_words(std::vector<mem::device::DeviceAddress>* words) const = 0;
-  // At the end of the session.
+  // Called at the end of the session.
   virtual void close_buffers() noexcept {}
-  // Writes the words that a stream waits for, so that it waits no more.
+  // Writes the words for which a stream waits, so that it no longer waits.
   Status release();
   struct Release {
     mem::device::DeviceAddress word;
@@ -57,9 +57,9 @@ class Matched : public p2p::RequestState {
   Ref<comm::Communicator> comm_;
   std::vector<int> procs_;  // the others
   p2p::Completion result_;  // of a wait
-  mem::Location where_;     // of the words, for work of the library
+  mem::Location where_;     // location of the words, for the library's own work
   mem::device::ContextHandle context_ = nullptr;
-  // Looks for the words before the stream waits for them (kernels/matched_look.cu). Null if the kernel waits, and if it
+  // Polls the words before the stream waits for them (kernels/matched_look.cu). Null if the kernel waits, or if polling
   // would only take time from a process on the same device.
   mem::device::FunctionHandle look_ = nullptr;
   Ref<Stream> stream_;     // that started it last
@@ -78,9 +78,9 @@ class Matched : public p2p::RequestState {
 
 // For start_all() and wait().
 Status start_matched(std::span<p2p::Request* const> requests, Attached& attached, bool captured);
-// All of these were started in one stream, in a capture or not; check_wait() has been called.
+// All of these must have been started in one stream, in a capture or not, and check_wait() must have been called.
 Status wait_matched(Stream& stream, std::span<Waiting* const> all);
-// Releases the requests that can no longer be carried out. Called in rounds of progress.
+// Releases the requests that can no longer be executed. Called in rounds of progress.
 void look_after_matched();
 
 // --- matching ---
@@ -90,24 +90,24 @@ struct Operand {
   std::uint64_t address = 0;
   mem::device::Export memory;
 };
-// Maps memory of another process, and adds the mapping to `mappings`. *address: of the operand, here. The device's
-// context must be current. False if it cannot be mapped.
+// Maps memory of another process, and adds the mapping to `mappings`. *address: receives the operand's address in this
+// process. The device's context must be current. False if it cannot be mapped.
 bool map_operand(mem::device::Context& device, int proc, const Operand& operand,
                  std::vector<mem::device::Mapping*>* mappings, std::uint64_t* address);
 
-// One process's part in a match, for another one.
+// One process's part in a match, as sent to another process.
 struct Card {
   std::uint64_t able = 0;      // 0: not at all
-  std::uint64_t kernel = 0;    // not 0: a kernel may wait in the stream
+  std::uint64_t kernel = 0;    // nonzero: a kernel may wait in the stream
   std::uint64_t locality = 0;  // of the memory's device
-  std::uint64_t bytes = 0;     // of the message or of the vector
+  std::uint64_t bytes = 0;     // size of the message or the vector
   std::uint64_t work = 0;      // the same number on all sides
   std::uint64_t address = 0;   // of the words
   mem::device::Export memory;
   Operand operands[2];  // of a long reduction
 };
 
-// Another process of a match. Cards to it and from it have these tags.
+// Another process of a match. Cards sent to it and received from it have these tags.
 struct Side {
   int proc = -1;
   int rank = -1;
@@ -115,8 +115,8 @@ struct Side {
   Card own, other;
 };
 
-// A persistent request that is being matched. prepare() and connect() decide together, on all sides, whether streams
-// carry it out.
+// A persistent request that is being matched. prepare() and connect() together decide, on all sides, whether streams
+// execute it.
 struct Match {
   explicit Match(p2p::Request& from, std::uint32_t context_of_cards)
       : request(&from), comm(static_cast<comm::Communicator*>(from.communicator_)), context(context_of_cards) {}
@@ -124,26 +124,27 @@ struct Match {
   Match(const Match&) = delete;
   Match& operator=(const Match&) = delete;
 
-  // Looks whether this process can do it, takes memory, and fills in its cards.
+  // Checks whether this process can take part, allocates memory, and fills in its cards.
   virtual void prepare() = 0;
-  // Maps the memory of the others, whose cards are there. Returns null if that cannot be done.
+  // Maps the memory of the other processes, whose cards have arrived. Returns null if that cannot be done.
   virtual std::unique_ptr<Matched> connect() = 0;
 
   // Finds the context of `where`, and loads a kernel. False if there is none.
   bool open(const char* kernel, mem::device::Context** device, mem::device::FunctionHandle* function) const;
-  // Takes memory, `first` at its beginning, and exports it to all sides. The device's context must be current.
+  // Allocates memory that begins with `first`, and exports it to all sides. The device's context must be current.
   Status take_memory(std::size_t bytes, std::span<const std::byte> first);
   void set_able(const mem::device::Context& device);
-  // Looks whether a kernel may wait for this request in this process's stream, and offers it to all sides.
+  // Checks whether a kernel may wait for this request in this process's stream, and if so offers that to all sides.
   void offer_kernel();
   [[nodiscard]] bool offers_kernel() const { return sides.front().own.kernel != 0; }
-  // True if all sides have offered it.
+  // True if all sides have offered waiting kernels.
   [[nodiscard]] bool kernel_waits() const;
   // Copies bytes to the beginning of this process's words. The device's context must be current.
   Status write_words(std::span<const std::byte> bytes) const;
-  // Maps the memory of a side; *address: of its words, here. The device's context must be current.
+  // Maps the memory of a side; *address: receives the address of its words in this process. The device's context must
+  // be current.
   bool map(mem::device::Context& device, const Side& side, std::uint64_t* address) const;
-  // Fills in what all kinds have, for requests whose waits look, if other devices write the words.
+  // Fills in the members common to all kinds. `looks`: waits poll the words first, if other devices write them.
   void set_common(mem::device::Context& device, bool looks, Matched* made) const;
 
   p2p::Request* request;
@@ -154,20 +155,20 @@ struct Match {
   std::vector<Side> sides;
 };
 
-// Buffers of the program at other processes that a request uses in place.
+// Program buffers in other processes that a request uses in place.
 struct OpenBuffers {
   void close() noexcept;
 
   std::vector<mem::device::Mapping*> mappings;
   mem::Location where;
-  Ref<Stream> stream;                       // that has used them last; null: none
-  mem::device::DeviceAddress released = 0;  // the word at which kernels look before they use them
+  Ref<Stream> stream;                       // stream that used them last; null: none
+  mem::device::DeviceAddress released = 0;  // word that kernels check before they use the buffers
   bool in_graph = false;                    // a graph uses them
 };
-// Closes the buffers of a request that is freed once its stream is done with them; if a graph uses them, when the
-// communicators of its stream are freed.
+// Closes the buffers of a freed request once its stream is done with them; if a graph uses them, when the communicators
+// of its stream are freed.
 void close_buffers(OpenBuffers buffers);
-// Closes those of earlier calls that can be closed now.
+// Closes the buffers of earlier calls that can be closed now.
 void close_idle_buffers();
 
 // Device memory for words and slots.
@@ -177,12 +178,12 @@ struct MatchedMemory {
   std::size_t used = 0;
 };
 
-// A piece of MatchedMemory begins at a multiple of this.
+// Pieces of MatchedMemory begin at multiples of this number.
 inline constexpr std::size_t kMatchedAlignment = 256;
 constexpr std::size_t matched_slot(std::uint64_t bytes) {
   return (bytes + kMatchedAlignment - 1) / kMatchedAlignment * kMatchedAlignment;
 }
-// The same for lines, which are 8 bytes for 4.
+// The size of a slot for lines, which take 8 bytes for 4 bytes of data.
 constexpr std::size_t matched_line_slot(std::uint64_t bytes) { return matched_slot((bytes + 3) / 4 * 8); }
 
 }  // namespace hr::enqueue

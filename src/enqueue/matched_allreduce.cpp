@@ -16,17 +16,18 @@ using kernels::MatchedWords;
 using mem::device::Context;
 using mem::device::Current;
 
-// Vectors of up to so many bytes go through slots; and longer ones if all that a rank puts is at most so long.
+// Maximum size of vectors that go through slots; longer vectors do so if everything that a rank puts is at most
+// kMostPutBytes.
 constexpr std::size_t kMostBytes = 8192;
 constexpr std::size_t kMostPutBytes = 65536;
 constexpr const char* kPut = "hr_matched_put";
-// Beside comm::ContextUse, for the cards.
+// Context for the cards, beyond those of comm::ContextUse.
 constexpr std::uint32_t kCardContext = comm::kSurvivorsContext + 2;
 // The slots follow the words.
 constexpr std::size_t kWordBytes = matched_slot(sizeof(MatchedWords));
 
 struct EndKernel {
-  const char* reduction;  // the kernel of layout::device that combines so
+  const char* reduction;  // the kernel of layout::device that performs this reduction
   const char* end;
 };
 constexpr EndKernel kEndKernels[] = {
@@ -58,9 +59,9 @@ struct AllreduceMatch final : Match {
     }
   }
 
-  // Addresses of the vectors of this generation, that of rank 0 first.
+  // Addresses of the vectors of this generation, starting with that of rank 0.
   [[nodiscard]] std::uint64_t slots_at(std::uint64_t base) const { return base + kWordBytes; }
-  // Bytes from one slot to the next; with or without lines.
+  // Distance between slots in bytes, with or without lines.
   [[nodiscard]] std::uint64_t slot(bool lines) const {
     return lines ? matched_line_slot(bytes_) : matched_slot(bytes_);
   }

@@ -1,11 +1,11 @@
 // MatchedAllreduce: a persistent allreduce of a short vector among devices of one host that MPIX_Matchall has matched.
 // Internal to enqueue/. For longer ones see matched_long.hpp.
 //
-// Each rank owns a slot for the vector of each rank, twice. When a stream comes to the start, a kernel puts the rank's
+// Each rank owns two slots for the vector of each rank. When a stream reaches the start, a kernel puts the rank's
 // vector into its slot at every rank, over peer memory; the wait waits for the vectors of the others, and a kernel
-// combines all of them in the order of ranks, so that all ranks get the same bits (kernels/matched_allreduce.cu). The
-// start waits for nothing: the slots that it writes are those of the reduction before the last one, which all ranks
-// have ended, as they have put their vectors for the last one after that.
+// combines all of them in rank order, so that all ranks get bitwise the same result (kernels/matched_allreduce.cu). The
+// start waits for nothing: the slots that it writes were last used two reductions ago, and all ranks have finished that
+// one, as they have since put their vectors for the last one.
 //
 // Owner, threads: see matched.hpp.
 #pragma once
@@ -36,7 +36,7 @@ class MatchedAllreduce final : public Matched {
 // True for memory that other processes' kernels may use.
 bool is_usable(const layout::View& view);
 
-// Returns a match for a reduction of any length that all of its processes, on this host, may carry out so; null for
+// Returns a match for a reduction of any length that its processes, all on this host, may execute like this; null for
 // other requests. The answer is the same on all processes.
 std::unique_ptr<Match> match_allreduce(p2p::Request& request);
 

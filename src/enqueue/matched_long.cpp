@@ -16,16 +16,16 @@ using mem::device::Context;
 using mem::device::Current;
 
 constexpr const char* kReady = "hr_matched_ready";
-// Beside comm::ContextUse, for the cards.
+// Context for the cards, beyond those of comm::ContextUse.
 constexpr std::uint32_t kCardContext = comm::kSurvivorsContext + 4;
-// Shares begin at multiples of so many elements, so that vectors of 16 bytes do not cross from one to the next.
+// Shares begin at multiples of this number of elements, so that no 16-byte vector crosses from one share to the next.
 constexpr std::uint64_t kShareElements = 64;
-// Buffers that differ in their offset from a multiple of 16 are combined element by element, which the general way does
-// with more blocks.
+// Buffers whose offsets modulo 16 differ are combined element by element, for which the general method uses more
+// blocks.
 constexpr std::uint64_t kMostByElements = std::uint64_t{256} << 10;
 
 struct LongKernel {
-  const char* reduction;  // the kernel of layout::device that combines so
+  const char* reduction;  // the kernel of layout::device that performs this reduction
   const char* name;
   std::uint64_t bytes;  // of an element
 };

@@ -1,12 +1,12 @@
 // MatchedLong: a persistent allreduce of a long vector among devices of one host that MPIX_Matchall has matched.
 // Internal to enqueue/.
 //
-// The ranks open each other's buffers, so nothing is copied in between. The kernel of the start tells all ranks that
-// this rank's buffers are ready; the kernel of the wait combines this rank's share of the elements in all buffers, and
-// waits until the other shares are in this rank's buffer, too (kernels/matched_long.cu). Only for streams in which
-// kernels may wait.
+// The ranks open each other's buffers, so there are no intermediate copies. The kernel of the start notifies all ranks
+// that this rank's buffers are ready; the kernel of the wait combines this rank's share of the elements in all buffers,
+// and waits until the other shares have also arrived in this rank's buffer (kernels/matched_long.cu). Only for streams
+// in which kernels may wait.
 //
-// Owner, threads: see matched.hpp. The other ranks' buffers stay open until nothing can refer to them any more: see
+// Owner, threads: see matched.hpp. The other ranks' buffers stay open until nothing can refer to them: see
 // close_buffers().
 #pragma once
 
@@ -36,8 +36,8 @@ class MatchedLong final : public Matched {
   [[nodiscard]] std::vector<Release> releases() const override;
 };
 
-// Returns a match for a reduction that all of its processes, on this host, may carry out so. The answer is the same on
-// all processes.
+// Returns a match for a reduction that its processes, all on this host, may execute like this. The answer is the same
+// on all processes.
 std::unique_ptr<Match> match_long_allreduce(p2p::Request& request, const coll::Call& call);
 
 }  // namespace hr::enqueue

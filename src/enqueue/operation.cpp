@@ -21,17 +21,17 @@ LayerState<State> state;
 
 namespace {
 
-// So many operations may be enqueued in one stream and not started: beyond that, the call waits. The driver has room
-// for about as many, and then lets the calling thread wait.
+// Maximum number of operations enqueued in one stream and not started; beyond it, the call waits. The driver's queue
+// holds about as many, and then blocks the calling thread.
 constexpr std::size_t kMostQueued = 512;
 
-// Kernels wait in at most so many streams at a time, each a few blocks, so they cannot fill the device. Beyond that,
-// streams wait themselves.
+// Maximum number of streams in which kernels wait at a time, each with a few blocks, so they cannot fill the device.
+// Other streams wait themselves.
 constexpr int kMostWaitingStreams = 8;
 // Beside comm::ContextUse.
 constexpr std::uint32_t kDeviceContext = comm::kSurvivorsContext + 3;
 
-// Collective. Looks whether no two processes of the communicator have streams of the same device.
+// Collective. Checks that no two processes of the communicator have streams of the same device.
 Status find_own_devices(comm::Communicator& comm, const Stream* stream, bool* own) {
   constexpr int kTag = 0;
   *own = false;
@@ -69,7 +69,7 @@ class EnqueuedState final : public p2p::RequestState {
   OperationPointer operation_;
 };
 
-// Calls the driver without the library lock, and keeps the text of its error.
+// Calls the driver without the library lock, and keeps its error message.
 template <class Driver>
 Status unlocked(const Driver& call) {
   const int depth = LibraryLock::suspend();
@@ -80,8 +80,8 @@ Status unlocked(const Driver& call) {
   return status;
 }
 
-// Gives the device work: the driver may wait for room in the stream, which needs this library to go on. The queue has
-// the order in which threads append.
+// Submits work to the device: the driver may wait for space in the stream, which this library must keep moving. The
+// queue keeps the order in which threads append.
 Status append_unlocked(Stream& stream, std::span<StreamOperation> work) {
   return unlocked([&] { return stream.device_.append(work); });
 }
@@ -100,7 +100,7 @@ class Appending {
   Stream& stream_;
 };
 
-// Memory for the work of one call, kept for the next calls of the thread.
+// Memory for the work of one call, kept for later calls of the thread.
 std::vector<StreamOperation>& work_of_call() {
   static thread_local std::vector<StreamOperation> work;
   work.clear();
@@ -110,7 +110,7 @@ std::vector<StreamOperation>& work_of_call() {
 void add_wait(const Operation& operation, std::vector<StreamOperation>& work) {
   const Place& place = operation.place_;
   work.push_back(operation.stream_->device_.wait(place.done(), place.number));
-  // A graph waits again at its next launch.
+  // A graph waits again on its next launch.
   if (operation.captured_) work.push_back(ProgramStream::write(place.done(), place.number - 1));
 }
 
@@ -309,7 +309,7 @@ Status append_work(Stream& stream, std::span<const Launch> before, std::span<Str
 
 Status make_request(const OperationPointer& operation, p2p::Request** request) {
   p2p::Request* const made = Arena<p2p::Request>::instance().create();
-  if (made == nullptr) return fail(Errc::kNoMem, "no room for another request: complete or free some first");
+  if (made == nullptr) return fail(Errc::kNoMem, "no memory for another request: complete or free some first");
   made->state_ = std::make_unique<EnqueuedState>(operation);
   operation->comm_->retain();
   made->communicator_ = operation->comm_;

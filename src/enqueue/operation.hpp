@@ -33,15 +33,15 @@ class Operation {
   virtual void drop(p2p::Request* inner) {
     if (inner != nullptr) p2p::release_request(inner);
   }
-  // Name for error texts: "send to rank 3 with tag 7".
+  // Name for error messages: "send to rank 3 with tag 7".
   [[nodiscard]] virtual std::string what() const = 0;
 
-  comm::Communicator* comm_;       // null: it was freed, and a graph still has the operation
-  Ref<comm::Communicator> alive_;  // in a graph: only while it runs
+  comm::Communicator* comm_;       // null if it was freed, and a graph still contains the operation
+  Ref<comm::Communicator> alive_;  // in a graph: only while the operation runs
   Ref<Stream> stream_;
   Place place_;
   bool captured_ = false;        // belongs to a graph
-  bool waits_to_begin_ = false;  // the stream goes on once it has begun
+  bool waits_to_begin_ = false;  // the stream continues once the operation has started
   bool waited_ = false;          // the stream waits for it
   bool running_ = false;
   unsigned rounds_ = 0;                   // in which it was running
@@ -52,7 +52,7 @@ class Operation {
   StatusSink sink_;
 };
 
-// The stream of a communicator, and what is enqueued on it.
+// The stream of a communicator, and the operations enqueued on it.
 class Attached final : public comm::StreamUse {
  public:
   Attached(comm::Communicator& comm, Ref<Stream> stream) noexcept : comm_(comm), stream_(std::move(stream)) {}
@@ -63,17 +63,17 @@ class Attached final : public comm::StreamUse {
   Status take_error();
   void note_error(Status status, std::string text);
 
-  // True if kernels may wait in the communicator's stream: each of its processes has a device of its own, and such
-  // kernels may wait in few enough streams of this process already.
+  // True if kernels may wait in the communicator's stream: each of its processes has its own device, and such kernels
+  // wait in few enough streams of this process.
   bool may_wait_by_kernels();
 
   comm::Communicator& comm_;
   Ref<Stream> stream_;
   bool own_devices_ = false;                // no two processes of the communicator share a device
-  bool kernels_wait_ = false;               // may_wait_by_kernels() has said so
+  bool kernels_wait_ = false;               // may_wait_by_kernels() has returned true
   bool matched_ = false;                    // the stream may have work of matched requests
-  bool freed_ = false;                      // the program has freed the communicator, which requests may keep
-  int unfinished_ = 0;                      // operations that are not over, without those of graphs
+  bool freed_ = false;                      // the program has freed the communicator, which requests may keep alive
+  int unfinished_ = 0;                      // operations in progress, excluding those of graphs
   std::vector<OperationPointer> captured_;  // operations of graphs
 
  private:
@@ -85,9 +85,9 @@ class Attached final : public comm::StreamUse {
 struct Started {
   OperationPointer last;  // null once all are over
   Ref<Stream> stream;     // of the last one
-  bool captured = false;  // the last one belongs to a graph
-  int pending = 0;        // starts that are not over, without those of graphs
-  bool running = false;   // one has started it, a graph perhaps
+  bool captured = false;  // the last start belongs to a graph
+  int pending = 0;        // starts in progress, excluding those of graphs
+  bool running = false;   // a start, perhaps of a graph, is running
 };
 
 class Matched;
@@ -106,7 +106,7 @@ struct State {
   std::vector<Attached*> communicators;
   std::vector<Ref<Stream>> streams;  // with a queue
   std::vector<OperationPointer> running;
-  std::vector<OperationPointer> orphans;  // of graphs whose communicator was freed
+  std::vector<OperationPointer> orphans;  // operations of graphs whose communicator was freed
   std::unordered_map<p2p::Request*, Started> persistent;
   mem::device::DeferredFrees::Hold frees;
   std::size_t captured = 0;  // operations of graphs
@@ -117,7 +117,7 @@ struct State {
 // Null before init() and after finalize().
 extern LayerState<State> state;
 
-// Returns the communicator's stream of a device, and the error of an earlier operation. Errors: see enqueue.hpp.
+// Returns the communicator's device stream, and the error of an earlier operation. Errors: see enqueue.hpp.
 Status attached_to(comm::Communicator& comm, Attached** attached);
 
 // Reports whether the stream is captured. Errors: MPI_ERR_OTHER (its context was destroyed, its capture is broken),
@@ -131,22 +131,22 @@ struct Launch {
   unsigned blocks = 0, threads = 0;
   void* parameter = nullptr;
 };
-// Puts kernels there, waits, and more kernels.
+// Appends kernels, waits, and more kernels to the stream.
 Status append_work(Stream& stream, std::span<const Launch> before, std::span<mem::device::StreamOperation> waits,
                    std::span<const Launch> after);
-// Returns an error if a wait for `what`, which was enqueued in a capture or not, cannot be put there now.
+// Returns an error if a wait for `what`, which was enqueued in a capture or not, cannot be appended now.
 Status check_wait(Stream& stream, bool enqueued_in_capture, const char* what);
-// Puts waits for operations of the stream there. check_wait() has been called.
+// Appends waits for operations of the stream. check_wait() must have been called.
 Status append_waits(Stream& stream, std::span<const OperationPointer> operations);
 
-// Makes a request of the program for the operation. Errors: MPI_ERR_NO_MEM.
+// Creates the program's request for the operation. Errors: MPI_ERR_NO_MEM.
 Status make_request(const OperationPointer& operation, p2p::Request** request);
 // Result of append() or start_all() for a request.
 struct Served {
-  OperationPointer operation;  // null: none, or the persistent request's is over
+  OperationPointer operation;  // null if there is none, or if that of the persistent request is complete
   Stream* stream = nullptr;    // null: none
   bool captured = false;       // it belongs to a graph
-  bool made_here = false;      // the request is one of make_request()
+  bool made_here = false;      // the request is from make_request()
 };
 Served served_for(const p2p::Request& request);
 

@@ -13,14 +13,14 @@ using mem::device::Context;
 using mem::device::Current;
 
 constexpr const char* kKernel = "hr_paired";
-// Longer messages gain less from it than the second copy and the memory of the slots cost.
+// Longer messages gain less from slots than the second copy and the slots' memory cost.
 constexpr std::size_t kMostBytes = std::size_t{4} << 20;
 // The slots follow the words.
 constexpr std::size_t kWordBytes = kMatchedAlignment;
 static_assert(sizeof(kernels::PairedWords) <= kWordBytes);
-// Beside comm::ContextUse, for the cards.
+// Context for the cards, beyond those of comm::ContextUse.
 constexpr std::uint32_t kCardContext = comm::kSurvivorsContext + 1;
-// Cards have the message's tag with one more bit, which says in which direction the message goes.
+// Cards have the message's tag with one more bit, which distinguishes the two directions.
 constexpr int kMostTag = 1 << 30;
 
 bool is_message(const p2p::Request& request) {
@@ -29,8 +29,7 @@ bool is_message(const p2p::Request& request) {
          !p2p::is_partitioned(request);
 }
 
-// True for a receive, and for a send whose completion says nothing about its receive and that uses no buffer of the
-// program.
+// True for a receive, and for a standard-mode or ready send.
 bool is_plain(const p2p::Request& request) {
   return !request.synchronous_ &&
          std::strcmp(request.state_->what(), request.is_receive_ ? "persistent receive" : "persistent send") == 0;
@@ -58,7 +57,7 @@ struct MessageMatch final : Match {
     const kernels::PairedWords first{request->is_receive_ ? 0 : kernels::kPairedSlots, 0, 0};
     if (view.packed <= kernels::kPairedWaitedBytes || request->is_receive_) offer_kernel();
     std::size_t slots = request->is_receive_ ? kernels::kPairedSlots * matched_slot(view.packed) : 0;
-    // A shorter message may come, in lines.
+    // A shorter message may arrive, in lines.
     if (slots != 0 && offers_kernel()) {
       const std::uint64_t most = std::min<std::uint64_t>(view.packed, kernels::kPairedLineBytes);
       slots = std::max(slots, kernels::kPairedLineSlots * matched_line_slot(most));

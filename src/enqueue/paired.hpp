@@ -1,15 +1,15 @@
-// Paired: a persistent message between two devices of a host that MPIX_Matchall has matched. Internal to enqueue/.
+// Paired: a persistent message between two devices on one host that MPIX_Matchall has matched. Internal to enqueue/.
 //
 // The receiver owns two slots. When the sender's stream comes to a start, a kernel copies the message into a free slot
 // over peer memory; when the receiver's stream comes to a wait, it waits for a full slot, and a kernel copies the
-// message out. The start of a receive needs nothing, and the wait for a send waits until a slot is free for the next
-// one. Both sides count their ready slots in their own memory (kernels/paired_arguments.hpp). So a send waits for the
-// receive before its own to be complete, and a program that does not rely on buffers has completed that one, as it has
+// message out. The start of a receive takes no work, and the wait for a send waits until a slot is free for the next
+// one. Both sides count their ready slots in their own memory (kernels/paired_arguments.hpp). So a send waits until the
+// receive before its own is complete, and a program that does not rely on buffers has completed that one, as it has
 // started the receive of this send.
 //
-// If kernels wait, the kernel of a start waits for its free slot, normally a moment, and the wait for a send needs
-// nothing. Such a start may wait for the receive two before its own, which is complete in every program that the above
-// lets go on.
+// If kernels wait, the kernel of a start waits for its free slot, normally a moment, and the wait for a send takes no
+// work. Such a start may wait for the receive two before its own, which is complete in every program that can continue
+// under the rule above.
 //
 // Owner, threads: see matched.hpp.
 #pragma once
@@ -37,8 +37,8 @@ class Paired final : public Matched {
   [[nodiscard]] std::vector<Release> releases() const override;
 };
 
-// Makes *match for a message to or from another process of this host; null for other requests. Errors: MPI_ERR_REQUEST
-// (a receive from any source or with any tag; `index`: in the program's array).
+// Creates *match for a message to or from another process on this host; null for other requests. Errors:
+// MPI_ERR_REQUEST (a receive from any source or with any tag; `index`: in the program's array).
 Status match_message(p2p::Request& request, std::size_t index, std::unique_ptr<Match>* match);
 
 // Adds the kernels that move the messages of several pairs: sends that start, or receives that are waited for. *moves

@@ -31,12 +31,12 @@ class Persistent final : public Operation {
     return kOk;
   }
 
-  // The program's request is active from the call until the last start that it has enqueued is over.
+  // The program's request is active from the call until the last start that it has enqueued is complete.
   void drop(p2p::Request* inner) override {
     Started& started = state->persistent[request_];
     if (inner != nullptr) started.running = false;
     if (!captured_) --started.pending;
-    // Another operation, or the program, has started it.
+    // Another operation, or the program, has started the request.
     if (started.running || (captured_ && inner == nullptr)) return;
     if (started.pending > 0) {
       request_->begin();
@@ -57,8 +57,8 @@ Status check(const p2p::Request& request, std::size_t index) {
     return fail(Errc::kRequest, "array_of_requests[%zu] is not persistent: only such requests can be started", index);
   }
   const auto started = state->persistent.find(const_cast<p2p::Request*>(&request));
-  // A stream that has started it is asked to start it again only after it has waited for it, whether or not the host
-  // has seen its end.
+  // A stream may start a request again only after it has waited for the previous start, whether or not the host has
+  // seen that complete.
   const bool by_stream =
       started != state->persistent.end() && (started->second.last != nullptr || started->second.running);
   if (request.active() && !by_stream) {
@@ -78,7 +78,7 @@ Status start_ordinary(std::span<p2p::Request* const> requests, Attached& attache
     started.stream = attached.stream_;
     started.captured = captured;
     operations.push_back(std::move(made));
-    if (captured) continue;  // a request of a graph is active only while it runs
+    if (captured) continue;  // a request in a graph is active only while the graph runs
     ++started.pending;
     if (each->active()) continue;
     each->begin();

@@ -18,7 +18,7 @@ namespace {
 
 using p2p::progress_thread::Attention;
 
-// So long after the last operation the thread goes on polling for the next launch of a graph.
+// Time after the last operation during which the thread keeps polling for the next launch of a graph.
 constexpr double kAwakeSeconds = 0.1;
 
 void begin_one(const OperationPointer& operation) {
@@ -43,7 +43,7 @@ void begin(const OperationPointer& first) {
   for (const OperationPointer& each : first->others_) begin_one(each);
 }
 
-// The words of a group are set back together, so none of it may be running.
+// The words of a group are reset together, so none of its operations may be running.
 bool is_idle(const Operation& first) {
   return !first.running_ &&
          std::ranges::none_of(first.others_, [](const OperationPointer& each) { return each->running_; });
@@ -73,7 +73,7 @@ bool begin_launched() {
   bool moved = false;
   for (std::size_t i = 0; i < state->communicators.size(); ++i) {
     Attached& attached = *state->communicators[i];
-    const auto alive = Ref<comm::Communicator>::share(&attached.comm_);  // an operation may hold the last reference
+    const auto alive = Ref<comm::Communicator>::share(&attached.comm_);  // the operation may hold the last reference
     for (std::size_t k = 0; k < attached.captured_.size(); ++k) {
       const OperationPointer first = attached.captured_[k];
       if (!first->place_.reached() || !is_idle(*first)) continue;
@@ -84,7 +84,7 @@ bool begin_launched() {
   return moved;
 }
 
-// A graph was launched although the communicator of its operations was freed: its stream goes on without them.
+// A graph was launched although the communicator of its operations was freed: its stream continues without them.
 void end_orphans() {
   for (const OperationPointer& first : state->orphans) {
     if (!first->place_.reached()) continue;
@@ -100,7 +100,7 @@ void end_orphans() {
   }
 }
 
-// Once, when the operation has not ended within two rounds: its message is not there yet.
+// Runs once, if the operation has not ended within two rounds because its message has not arrived.
 void expect_copy(Operation& operation) {
   constexpr unsigned kRounds = 2;
   if (operation.rounds_ > kRounds) return;
@@ -138,7 +138,7 @@ void attend(bool moved) {
   p2p::progress_thread::attend(Attention::kNone);
 }
 
-// Starting an operation may itself make progress; the others then wait for the outer round.
+// Starting an operation may itself make progress; the other operations then wait for the outer round.
 bool advance(void* /*unused*/) {
   if (state->advancing) return false;
   state->advancing = true;
@@ -163,7 +163,7 @@ void finish(const OperationPointer& operation, const p2p::Completion& completion
   auto& attached = static_cast<Attached&>(*comm->stream_);
   p2p::Completion result = completion;
   if (!result.error.ok()) {
-    // The stream does not wait for another sender.
+    // Streams do not wait for another sender.
     if (result.error == Errc::kProcFailedPending) result.error = Errc::kProcFailed;
     attached.note_error(result.error, "an enqueued " + operation->what() + " failed: " + why);
   }

@@ -57,7 +57,7 @@ std::string hex_of(std::span<const std::byte> bytes) {
 
 Status create_stream(const comm::Info* info, Ref<Stream>* made) {
   *made = Ref<Stream>::adopt(Arena<Stream>::instance().create());
-  if (!*made) return fail(Errc::kNoMem, "no room for another stream: free some that are not needed");
+  if (!*made) return fail(Errc::kNoMem, "no memory for another stream: free those no longer needed");
   const std::string* const type = info == nullptr ? nullptr : info->get("type");
   if (type == nullptr) return kOk;
   if (*type != "cudaStream_t") {

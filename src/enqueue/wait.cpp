@@ -1,4 +1,4 @@
-// Waits of a stream for enqueued operations, and of the program for all of them.
+// A stream's waits for enqueued operations, and the program's wait for all of them.
 #include <algorithm>
 
 #include "base/log.hpp"
@@ -13,12 +13,12 @@ void report(const StatusSink& sink, const p2p::Completion& completion) {
   if (sink.report != nullptr) sink.report(sink.status, completion);
 }
 
-// True if the program has destroyed the context of the communicator's stream, which then never comes to an operation.
+// True if the program has destroyed the context of the communicator's stream, which then never reaches an operation.
 bool is_gone(const Attached& attached) {
   return attached.stream_->has_device() && attached.stream_->device_.context() == nullptr;
 }
 
-// True if a stream has come to an operation of a graph, which is not over. The stream may not wait for it.
+// True if a stream has reached an operation of a graph that is not complete. The stream need not be waiting for it.
 bool any_launched(const Attached& attached) {
   return std::ranges::any_of(attached.captured_, [](const OperationPointer& first) {
     return first->place_.reached() || first->running_ ||
@@ -26,7 +26,7 @@ bool any_launched(const Attached& attached) {
   });
 }
 
-// True if the stream may have work of matched requests to do, of which the library does not see the end.
+// True if the stream may have unfinished work of matched requests, whose completion the library does not see.
 bool any_matched(Attached& attached) {
   if (!attached.matched_) return false;
   auto capture = mem::device::ProgramStream::Capture::kNone;
@@ -46,7 +46,7 @@ Status finish(Attached& attached) {
 
 // Waits that one stream can be given together.
 struct Pending {
-  // Goes on to another stream, or to operations outside the capture, whose state is looked at once.
+  // Continues with another stream, or with operations outside the capture; checks its state once.
   template <class Text>
   Status expect(Stream& other, bool in_capture, const Text& text) {
     if (stream == &other && captured == in_capture) return kOk;
@@ -94,7 +94,7 @@ Status wait(p2p::Request& request, StatusSink sink) {
   HR_TRY(wait_together(one));
   if (one[0].done) return kOk;
   const Served served = served_for(request);
-  // First, so that the answer does not depend on whether the operation is over.
+  // Comes first, so that the result does not depend on whether the operation is complete.
   if (served.stream != nullptr) {
     const std::string what = served.operation == nullptr ? request.state_->what() : served.operation->what();
     HR_TRY(check_wait(*served.stream, served.captured, what.c_str()));

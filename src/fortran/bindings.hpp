@@ -1,4 +1,4 @@
-// Declares everything that the generated C side of the Fortran bindings uses (api/gen/fortran_c.py).
+// Declarations used by the generated C side of the Fortran bindings (api/gen/fortran_c.py).
 #pragma once
 
 #include <string>

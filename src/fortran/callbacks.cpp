@@ -12,7 +12,7 @@
 namespace hr::fortran {
 namespace {
 
-// Room on the stack for a LOGICAL of any compiler.
+// Stack space for a LOGICAL of any compiler.
 struct Logical {
   alignas(16) unsigned char bytes[16] = {};
 };
@@ -120,7 +120,7 @@ int file_extent(MPI_Datatype type, MPI_Aint* extent, void* extra_state) {
   return code;
 }
 
-// --- Operations: C passes the function no state, so that each Fortran function has a separate C function ---
+// --- Operations: C passes the function no state, so each Fortran function has a separate C function ---
 
 template <class Count>
 struct Operations {
@@ -208,7 +208,7 @@ MPI_Grequest_cancel_function* trampoline<MPI_Grequest_cancel_function, 2>(Proced
   return cancel<2>;
 }
 
-// Programs pass MPI_CONVERSION_FN_NULL if nothing is converted.
+// Programs pass MPI_CONVERSION_FN_NULL to request no conversion.
 #define HR_CONVERSION(place)                                                                                     \
   template <>                                                                                                    \
   MPI_Datarep_conversion_function* trampoline<MPI_Datarep_conversion_function, place>(Procedure procedure) {     \

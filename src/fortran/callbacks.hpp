@@ -1,5 +1,5 @@
 // Fortran procedures that MPI calls: each callback type of C has a function here that calls the program's procedure
-// with Fortran's conventions (handles as integers, everything by reference, logicals as the compiler has them).
+// with Fortran's conventions (handles as integers, everything by reference, logicals as the compiler represents them).
 //
 // If MPI passes extra_state, it is a Procedures object. If it does not (operations, error handlers), the procedure is
 // identified by the C function itself or by the handle.
@@ -11,7 +11,8 @@ namespace hr::fortran {
 
 using Procedure = void (*)();  // pointer to a procedure with any interface
 
-// Procedures of one keyval, request or data representation, in the order of the call, and their extra_state.
+// Procedures of one keyval, request or data representation, in the order of the call's arguments, and their
+// extra_state.
 struct Procedures {
   Procedure procedure[3] = {};
   MPI_Aint extra_state = 0;
@@ -22,12 +23,12 @@ struct Procedures {
 template <class Function, int kPlace>
 Function* trampoline(Procedure procedure);
 
-// Returns the C user function for an operation; nullptr if more than kOperations different functions would be needed.
+// Returns the C user function for an operation; nullptr if kOperations different functions are already in use.
 inline constexpr int kOperations = 256;
 MPI_User_function* user_function(Procedure procedure);
 MPI_User_function_c* user_function_c(Procedure procedure);
 
-// An error handler's procedure is found by the handle that the creating call has returned.
+// An error handler's procedure is looked up by the handle that the creating call returned.
 void comm_handler(MPI_Comm* comm, int* code, ...);
 void win_handler(MPI_Win* win, int* code, ...);
 void file_handler(MPI_File* file, int* code, ...);

@@ -8,7 +8,7 @@ namespace hr::fortran {
 
 inline constexpr int kMaxRank = 15;  // limit in Fortran 2008 and later
 
-// Layout of the elements of an array section in memory. Dimensions of one element are left out.
+// Layout of the elements of an array section in memory. Dimensions of extent 1 are omitted.
 struct Shape {
   void* base;
   std::ptrdiff_t element_bytes;

@@ -8,7 +8,7 @@
 namespace hr::fortran {
 namespace {
 
-// Returns the code of a text, which stays the same for the lifetime of the process.
+// Returns the code for an error text; it stays the same for the lifetime of the process.
 int code_of(int error_class, const char* text) {
   static std::mutex lock;
   static std::map<std::string, int> codes;

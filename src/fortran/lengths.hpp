@@ -5,7 +5,7 @@
 
 namespace hr::fortran {
 
-// Returns the number of elements of the array arguments of v and w collectives.
+// Returns the number of elements in the array arguments of v and w collectives.
 inline int peers(MPI_Comm comm) noexcept {
   int inter = 0;
   int size = 0;

@@ -1,4 +1,4 @@
-// Functions that Fortran has and C lacks: MPI_SIZEOF, MPI_F_SYNC_REG (MPI 5.0 sections 19.1.8, 19.1.9).
+// Functions that exist only in Fortran: MPI_SIZEOF, MPI_F_SYNC_REG (MPI 5.0 sections 19.1.8, 19.1.9).
 #include <cstddef>
 #include <cstring>
 
@@ -15,7 +15,7 @@ void hr_f_sizeof_s(const void* descriptor, int* size, int* ierror) {
   if (ierror != nullptr) *ierror = MPI_SUCCESS;
 }
 
-// Does nothing; the compiler has to assume that it changes the buffer.
+// Does nothing, but the compiler must assume that it changes the buffer.
 void hr_f_sync_reg_s(const void*) {}
 }
 #pragma GCC visibility pop

@@ -18,7 +18,7 @@ std::ptrdiff_t elements_of(const Shape& shape) noexcept {
   return count;
 }
 
-// Calls run(memory, dense) for each run of elements along the first dimension, in array element order.
+// Calls run(memory, dense) for each row of elements along the first dimension, in array element order.
 template <class Run>
 void each_run(const Shape& shape, char* dense, Run run) {
   std::ptrdiff_t index[kMaxRank] = {};
@@ -49,7 +49,7 @@ void scatter(const Shape& shape, void* dense) {
            [&](char* memory, char* place) { copy_run(memory, shape.stride[0], place, shape.element_bytes, shape); });
 }
 
-// True if all elements are equally far apart; *stride is then that distance.
+// True if all elements are equally spaced; *stride is then their distance.
 bool even(const Shape& shape, std::ptrdiff_t* stride) noexcept {
   for (int i = 1; i < shape.rank; ++i) {
     if (shape.stride[i] != shape.stride[i - 1] * shape.extent[i - 1]) return false;
@@ -72,7 +72,7 @@ MPI_Count dense_bytes(MPI_Datatype type) noexcept {
   return low == 0 && true_low == 0 && size == extent && size == true_extent ? size : 0;
 }
 
-// Makes datatypes; the destructor frees the intermediate ones.
+// Creates datatypes; the destructor frees the intermediate ones.
 class Maker {
  public:
   Maker() = default;
@@ -129,7 +129,7 @@ class Maker {
   int code_ = MPI_SUCCESS;
 };
 
-// Makes a type of the first `count` elements of the section.
+// Creates a type of the first `count` elements of the section.
 MPI_Datatype first(Maker& maker, const Shape& shape, MPI_Count count, MPI_Datatype element) {
   MPI_Count inner[kMaxRank];
   inner[0] = 1;
@@ -152,7 +152,7 @@ MPI_Datatype first(Maker& maker, const Shape& shape, MPI_Count count, MPI_Dataty
 
 constexpr MPI_Count kAnyNumber = -1;  // any number of elements
 
-// Cache of a thread's recent datatypes of sections, as making and committing one takes longer than sending a short
+// Cache of a thread's recent datatypes of sections, as creating and committing one takes longer than sending a short
 // message. Only predefined element types are used as keys, as the handle of another type may be reused.
 struct Known {
   Shape shape;
@@ -161,8 +161,8 @@ struct Known {
   MPI_Datatype made = MPI_DATATYPE_NULL;
 };
 constexpr std::size_t kKnown = 16;
-// One word per thread, so that the initial-exec model of thread-local storage has room for it. The table is not freed
-// when the thread ends, as its datatypes may be in use.
+// A single word per thread, so that it fits into the static thread-local storage of the initial-exec model. The table
+// is not freed when the thread ends, as its datatypes may be in use.
 __attribute__((tls_model("initial-exec"))) thread_local Known* known = nullptr;
 
 bool same(const Shape& a, const Shape& b) noexcept {
@@ -193,8 +193,8 @@ bool find_known(const Shape& shape, MPI_Count count, MPI_Datatype* type) {
   return true;
 }
 
-// Makes a type by make(maker) and stores it in the table, which owns it. A type that it replaces may still be in use,
-// so MPI frees that later.
+// Creates a type with make(maker) and stores it in the table, which owns it. The type that it replaces may still be in
+// use; MPI then frees it later.
 template <class Make>
 int make_known(const Shape& shape, MPI_Count count, MPI_Datatype* type, Make make) {
   Known& place = place_of(shape, count, *type);

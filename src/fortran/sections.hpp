@@ -1,8 +1,8 @@
 // Choice buffers that are passed by descriptor (docs/adr/0021-fortran.md).
 //
-// A dense array is passed as its address. Any other section means the array of its elements, one after the other (MPI
+// A dense array is passed as its address. Any other section stands for the array of its elements in sequence (MPI
 // 5.0 section 19.1.12). It is described to MPI as a derived datatype, so that nothing is copied. If no datatype can
-// describe it (reductions, blocks of a section whose elements are not at equal distances), it is copied to a dense
+// describe it (reductions, blocks of a section whose elements are not equally spaced), it is copied to a dense
 // array, and back when the call ends, or when its request completes in a call from Fortran. Threads: a Section belongs
 // to one call; data that outlives it has a lock.
 #pragma once
@@ -32,7 +32,8 @@ class Section {
   [[nodiscard]] void* data() const noexcept { return address_; }
   [[nodiscard]] bool dense() const noexcept { return dense_; }
 
-  // Describes one message of *count elements of *type, and replaces both. Returns an error code, as do the next three.
+  // Describes one message of *count elements of *type, and replaces both. Returns an error code, as do the next three
+  // functions.
   template <class Count>
   int message(Count* count, MPI_Datatype* type) {
     MPI_Count wide = *count;
@@ -40,12 +41,12 @@ class Section {
     *count = static_cast<Count>(wide);
     return code;
   }
-  // Replaces *type so that any number of elements, at any position, can be described. Copies if no datatype can do
-  // that.
+  // Replaces *type so that any number of elements, at any position, can be described. Copies the section if no datatype
+  // can do that.
   int elements(MPI_Datatype* type);
   // Copies the section, if the datatype must stay unchanged.
   int copy();
-  // Fails if the memory is not dense, for calls without a datatype.
+  // For calls without a datatype: fails if the memory is not dense.
   int storage();
 
   // Called after the call: copies received data back.

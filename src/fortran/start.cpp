@@ -1,5 +1,5 @@
-// Tells MPI the properties of the program's Fortran (MPI 5.0 section 20.4.1): the values of .TRUE. and .FALSE., and the
-// sizes of the types. An MPI library that already has them is left unchanged.
+// Reports to MPI the properties of the program's Fortran (MPI 5.0 section 20.4.1): the values of .TRUE. and .FALSE.,
+// and the sizes of the types. An MPI library that already has them is left unchanged.
 //
 // Headrace accepts them before it is initialised, so that a main program in C needs to do nothing. Other MPI libraries
 // with the standard ABI accept them only after initialisation, and get them when Fortran initialises them.
@@ -15,9 +15,9 @@
 namespace hr::fortran {
 namespace {
 
-// Never called, but the linker exports symbols to which a library refers, so that the MPI library finds the program's
-// function by its name. It is a call and not an address, so that programs linked before this function existed still
-// load.
+// Never called. It makes the linker export the program's function, to which a library then refers, so that the MPI
+// library can find it by name. It is a call and not an address, so that programs linked before this function existed
+// still load.
 [[gnu::used]] void refer_to_flush() { hr_f_flush(); }
 
 void register_logicals() {

@@ -15,19 +15,19 @@ inline std::string trimmed(const char* text, int length) {
   return std::string(text, static_cast<std::size_t>(length < 0 ? 0 : length));
 }
 
-// Removes leading and trailing blanks, which are ignored in keys, values and names (MPI 5.0 section 10).
+// Removes leading and trailing blanks, which keys, values and names ignore (MPI 5.0 chapter 10).
 inline std::string stripped(const char* text, int length) {
   const std::string all = trimmed(text, length);
   const std::size_t first = all.find_first_not_of(' ');
   return first == std::string::npos ? std::string() : all.substr(first);
 }
 
-// Buffer for the text that a C function returns; store() copies it into the Fortran variable, truncated or padded with
-// blanks.
+// Buffer for the string that a C function returns; store() copies it into the Fortran variable, truncated or padded
+// with blanks.
 class TextResult {
  public:
   TextResult(char* text, int length) : text_(text), length_(length), room_(room(length)) {
-    room_[0] = '\xff';  // shows whether the call wrote anything: no text that MPI returns begins with this character
+    room_[0] = '\xff';  // shows whether the call wrote anything: no string that MPI returns begins with this character
   }
   [[nodiscard]] char* data() noexcept { return room_.data(); }
   void store() noexcept {
@@ -49,7 +49,7 @@ class TextResult {
   std::vector<char> room_;
 };
 
-// `count` texts of `length` characters each; with count < 0, all texts before the first blank one.
+// `count` strings of `length` characters each; with count < 0, all strings before the first blank one.
 class TextArray {
  public:
   TextArray(const char* texts, int length, long count, long step = 1) {
@@ -80,7 +80,7 @@ class Arguments {
   std::vector<TextArray> array_;
 };
 
-// Arguments of `count` commands: texts(count, *) in Fortran.
+// Arguments of `count` commands: an array (count, *) of strings in Fortran.
 class ArgumentLists {
  public:
   ArgumentLists(const char* texts, int length, long count) {

@@ -1,8 +1,8 @@
 // Representations: formats of values in a file (MPI 5.0 section 14.5).
 //
 // "native" and "internal" are the format of values in memory; "external32" is in layout/external32.hpp; programs may
-// register more. Data in any other format than memory's is converted as a whole, in a host buffer, before it is written
-// or after it has been read.
+// register more. Data in a format other than that of memory is converted as a whole, in a host buffer, before it is
+// written or after it has been read.
 //
 // Owner: the state of this layer, from registration to the end of MPI; registrations are permanent. Threads: library
 // lock, also held while the program's functions run.
@@ -26,9 +26,9 @@ struct Representation {
   using Extent = std::function<Status(layout::Datatype& type, Count* extent)>;
 
   std::string name;
-  bool memorys = true;  // values have the same format as in memory, and need no conversion
+  bool memorys = true;  // the format is that of memory, so values need no conversion
   bool external32 = false;
-  Convert read, write;  // the program's functions; empty: the format is that of memory
+  Convert read, write;  // the program's functions; empty: no conversion
   Extent extent;
 };
 
@@ -41,7 +41,7 @@ Status register_representation(Representation made);
 // Finds the size of one element in the file, in bytes. Errors: those of the program's function.
 Status file_size(const Representation& representation, layout::Datatype& type, Count* bytes);
 
-// Convert all elements of a view to or from host memory that has room for them in the file's format.
+// Convert all elements of a view to or from host memory that is large enough for them in the file's format.
 Status encode(const Representation& representation, const layout::View& from, std::byte* to);
 Status decode(const Representation& representation, const layout::View& to, const std::byte* from);
 

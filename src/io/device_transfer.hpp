@@ -1,4 +1,4 @@
-// Device transfer: moves data between device memory and a file, in pieces through pinned memory. While the worker's
+// Device transfer: moves data between device memory and a file, in pieces through pinned memory. While the worker
 // thread reads or writes one piece, the device copies or packs another.
 //
 // Owner: the operation. The pinned memory is that of the device's context (mem/device/pinned_staging.hpp), for the time

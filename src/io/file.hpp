@@ -24,7 +24,7 @@ namespace hr::io {
 class SharedWords;
 
 // Distributes an error of any member to all of them; when the task ends, all have called this. A member that already
-// has an error keeps it, with its text.
+// has an error keeps it, with its message.
 [[nodiscard]] p2p::Task agree(comm::Members members, Status* status);
 
 // A split collective in progress.
@@ -48,12 +48,12 @@ class File final : public Object {
   // Returns the members for the exchanges of a collective call, with a tag that no other call uses.
   [[nodiscard]] comm::Members members() const;
   [[nodiscard]] comm::Members members(int tag) const;
-  // Does the same as agree() above, and waits for it.
+  // Calls agree() above, and waits for it.
   Status agree(Status own);
   // Broadcasts `bytes` bytes from process 0. Does not synchronize the processes, unlike agree().
   Status tell(void* data, std::size_t bytes);
 
-  Ref<comm::Communicator> comm_;  // a separate one of the same processes
+  Ref<comm::Communicator> comm_;  // a separate communicator of the same processes
   Ref<comm::Errhandler> errhandler_;
   std::shared_ptr<PosixFile> disk_;
   int amode_ = 0;

@@ -1,8 +1,8 @@
 // File form: the form of a datatype in a file whose data representation has different widths from memory (MPI 5.0
 // sections 14.5.2 and 14.5.3).
 //
-// It is made by the same constructors from contiguous bytes instead of the predefined types. Arguments that count
-// extents then count the file's; displacements in bytes stay as given, because the program computes them by
+// It is constructed in the same way, but from contiguous bytes instead of the predefined types. Arguments that count
+// extents then count extents in the file; displacements in bytes stay as given, because the program computes them with
 // MPI_File_get_type_extent.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace hr::io {
 
-// *form: becomes the committed file form; the type itself if the representation is that of memory. Errors: those of
+// *form: receives the committed file form; the type itself if the representation is that of memory. Errors: those of
 // constructors, and of the program's function.
 Status file_form(layout::Datatype& type, const Representation& representation, Ref<layout::Datatype>* form);
 

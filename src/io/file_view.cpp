@@ -11,7 +11,7 @@ namespace {
 
 using layout::Datatype;
 
-// Returns the shape of the tiles from the first one to that which contains `position`.
+// Returns the shape of the tiles from the first one to the one that contains `position`.
 layout::Shape shape_up_to(const Datatype& tile, Count position) {
   return layout::shape_of(tile.layout(), tile.size() == 0 ? 0 : position / tile.size() + 1);
 }
@@ -48,9 +48,10 @@ std::shared_ptr<const FileView> FileView::bytes() {
 Status FileView::check(bool writable) {
   if (etype_bytes_ == 0) return fail(Errc::kArg, "the etype has no data, so that nothing can be counted in it");
   if (tile_bytes_ % etype_bytes_ != 0) {
-    return fail(Errc::kArg,
-                "the filetype has %lld bytes of data, which is no multiple of the etype's %lld; make it of etypes",
-                static_cast<long long>(tile_bytes_), static_cast<long long>(etype_bytes_));
+    return fail(
+        Errc::kArg,
+        "the filetype has %lld bytes of data, which is not a multiple of the etype's %lld; build it from etypes",
+        static_cast<long long>(tile_bytes_), static_cast<long long>(etype_bytes_));
   }
   contiguous_ = true;
   mean_segment_ = tile_bytes_;

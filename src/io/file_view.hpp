@@ -1,8 +1,8 @@
 // FileView: the bytes of a file that a process sees, and their order (MPI 5.0 section 14.3).
 //
 // The view's data is the packed form of its filetype, tile after tile (layout/view.hpp). A position is the index of a
-// byte in that data; an offset is that of a byte in the file. Etype and filetype are kept as the program passed them,
-// and also in their file form if the data representation has different widths (file_form.hpp).
+// byte in that data; an offset is the index of a byte in the file. Etype and filetype are kept as the program passed
+// them, and also in their file form if the data representation has different widths (file_form.hpp).
 //
 // Owner: shared by a File and its pending operations. Threads: immutable.
 #pragma once
@@ -21,7 +21,7 @@ namespace hr::io {
 class FileView {
  public:
   // Errors: MPI_ERR_ARG for types that are invalid in a view (section 14.3: displacements that are negative or
-  // decrease, a filetype that is not made of etypes, overlapping bytes if the file is writable).
+  // decrease, a filetype that does not consist of etypes, overlapping bytes if the file is writable).
   static Status make(Count displacement, layout::Datatype& etype, layout::Datatype& filetype,
                      const Representation& representation, bool writable, std::shared_ptr<const FileView>* view);
   // Returns the initial view of a file, which consists of bytes.

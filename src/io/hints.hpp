@@ -1,6 +1,6 @@
 // The program's hints about accesses to a file (MPI 5.0 section 14.2.8), with ROMIO's names.
 //
-// Unknown keys are ignored; an invalid value leaves the current one. Owner: the File.
+// Unknown keys are ignored; an invalid value leaves the current one unchanged. Owner: the File.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ struct Hints {
   int permissions = -1;                                  // file_perm, octal; -1: 0666 without the bits of the umask
   Ref<comm::Info> others;                                // the standard's other reserved keys, as given
 
-  // Sets the hints that are known keys of an info.
+  // Sets the hints whose keys an info contains.
   void take(const comm::Info& info);
   // Returns the hints in use.
   [[nodiscard]] Ref<comm::Info> report() const;

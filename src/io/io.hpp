@@ -2,11 +2,11 @@
 //
 // A file is opened by all processes of a communicator, each of which accesses it through its own view (file_view.hpp).
 // Data is moved by an Operation (operation.hpp): independently by each process (independent.hpp), or by some processes
-// for all, which access long segments of the file (two_phase.hpp). All of that works with positions: bytes of the
-// view's data, counted from the beginning of the view.
+// for all, which access long segments of the file (two_phase.hpp). All of these work with positions: indices of bytes
+// in the view's data.
 //
 // No byte is ever written that the program did not write, so any number of processes can write disjoint bytes without
-// losing data, and no lock of the file system is needed. The shared file pointer and the lock of atomic mode are words
+// losing data, and no file-system lock is needed. The shared file pointer and the lock for atomic mode are words
 // that the processes of the file share (shared_words.hpp).
 //
 // Consistency (section 14.6.1): when the call, or its completion, returns, writes are visible to every process that
@@ -59,14 +59,14 @@ enum class Pointer : std::uint8_t { kExplicit, kIndividual, kShared };
 struct Access {
   Way way = Way::kRead;
   Pointer pointer = Pointer::kExplicit;
-  bool collective = false;  // true if collective; with the shared pointer, in the order of ranks
-  Count offset = 0;         // kExplicit: etypes from the view's beginning
+  bool collective = false;  // true if collective; with the shared pointer, in rank order
+  Count offset = 0;         // kExplicit: number of etypes from the start of the view
   void* buffer = nullptr;
   Count count = 0;
   layout::Datatype* type = nullptr;
 };
 
-// Errors: MPI_ERR_ACCESS, MPI_ERR_READ_ONLY (the file was not opened for that), MPI_ERR_UNSUPPORTED_OPERATION
+// Errors: MPI_ERR_ACCESS, MPI_ERR_READ_ONLY (the file was not opened for this access), MPI_ERR_UNSUPPORTED_OPERATION
 // (sequential mode), MPI_ERR_ARG (a bad offset, or not a whole number of etypes), those of make_view(); and
 // MPI_ERR_NO_SPACE, MPI_ERR_QUOTA, MPI_ERR_IO and so on from the system, with the bytes moved so far in the completion.
 Status run(File& file, const Access& access, p2p::Completion* completion);
@@ -81,7 +81,7 @@ Status seek(File& file, Count offset, int whence);
 Status get_position(File& file, Count* offset);
 Status seek_shared(File& file, Count offset, int whence);
 Status get_position_shared(File& file, Count* offset);
-// Returns bytes from the beginning of the file.
+// Converts an offset in the view to bytes from the start of the file.
 Status get_byte_offset(File& file, Count offset, Count* bytes);
 
 // --- Sections 14.5 and 14.6 ---

@@ -85,7 +85,7 @@ Status set_view(File& file, Count displacement, layout::Datatype& etype, layout:
                       : "");
   }
   if (status.ok()) status = FileView::make(start, etype, filetype, *representation, file.may_write(), &view);
-  // All processes finish their accesses through the old view before the pointers change.
+  // All processes must finish their accesses through the old view before the pointers change.
   HR_TRY(file.agree(status));
   file.view_ = std::move(view);
   file.pointer_ = 0;
@@ -114,7 +114,7 @@ Status set_atomicity(File& file, bool atomic) {
 
 Status sync(File& file) {
   HR_TRY(file.agree(not_during_split(file)));
-  // All processes of a host share the file's pages in the page cache, so one sync per host is sufficient.
+  // All processes on a host share the file's pages in the page cache, so one sync per host is sufficient.
   return file.agree(file.may_write() && first_on_host(file) ? file.disk_->sync() : kOk);
 }
 

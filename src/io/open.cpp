@@ -22,7 +22,7 @@ Status check_mode(int amode) {
     return fail(Errc::kAmode, "amode is %#x; give one of MPI_MODE_RDONLY, MPI_MODE_WRONLY and MPI_MODE_RDWR",
                 static_cast<unsigned>(amode));
   if ((amode & ~kModes) != 0)
-    return fail(Errc::kAmode, "amode is %#x, of which %#x is no mode of files", static_cast<unsigned>(amode),
+    return fail(Errc::kAmode, "amode is %#x, of which %#x is not a file access mode", static_cast<unsigned>(amode),
                 static_cast<unsigned>(amode & ~kModes));
   if ((amode & abi::kModeRdonly) != 0 && (amode & (abi::kModeCreate | abi::kModeExcl)) != 0)
     return fail(Errc::kAmode, "MPI_MODE_CREATE and MPI_MODE_EXCL cannot be with MPI_MODE_RDONLY");
@@ -80,7 +80,7 @@ Status seek_to_end(File& file) {
 Status open(comm::Communicator& comm, const char* name, int amode, const comm::Info* info, Ref<File>* result) {
   if (comm.is_inter()) return fail(Errc::kComm, "files are opened on intracommunicators");
   Ref<File> file = Ref<File>::adopt(Arena<File>::instance().create());
-  if (!file) return fail(Errc::kNoMem, "no room for another file (%zu are open)", Arena<File>::instance().live());
+  if (!file) return fail(Errc::kNoMem, "no memory for another file (%zu are open)", Arena<File>::instance().live());
   HR_TRY(comm::create(comm, *comm.local_, &file->comm_));
   file->disk_ = std::make_shared<PosixFile>();
   file->amode_ = amode;

@@ -94,7 +94,7 @@ Status Operation::convert() {
 Status Operation::find_position() {
   const Count etype = view_->etype_bytes();
   if (bytes() % etype != 0) {
-    return fail(Errc::kArg, "%lld bytes are no whole number of the view's etypes of %lld bytes",
+    return fail(Errc::kArg, "%lld bytes are not a multiple of the view's etype size, %lld bytes",
                 static_cast<long long>(bytes()), static_cast<long long>(etype));
   }
   if (writes() && bytes() != 0 && view_->empty())
@@ -153,7 +153,7 @@ Task Operation::claim() {
 }
 
 Task Operation::move() {
-  // In atomic mode accesses are serialized, which two-phase accesses to overlapping bytes would not be.
+  // In atomic mode accesses are serialized, but two-phase accesses to overlapping bytes would not be.
   const bool together = access_.collective && access_.pointer != Pointer::kShared && !file_->alone() && !file_->atomic_;
   if (together) {
     Task moving = two_phase(this);

@@ -1,7 +1,7 @@
 // Operation: one data access to a file, with everything that it needs until it has ended.
 //
 // The three forms of a call share one implementation: run() on the caller's stack, start() in a request, begin() and
-// end() in a request that the File keeps. An operation in the background (all forms but run()) reads and writes files
+// end() in a request that the File holds. An operation in the background (all forms but run()) reads and writes files
 // on the worker's thread; only the parts that need the library lock run on the program's threads: messages, device
 // data, conversions.
 //
@@ -28,8 +28,8 @@ class Operation final : public p2p::TaskResources {
   void describe(p2p::Completion* completion) const noexcept override;
 
   // Checks the call, advances the individual pointer, and converts data to write. Called before any data is moved. If a
-  // collective call is rejected here, it takes part without data, because the others wait for this process; execute()
-  // then ends with that error.
+  // collective call is rejected here, this process takes part without data, because the others wait for this process;
+  // execute() then ends with that error.
   Status prepare();
   // Moves the data. The operation must outlive the task.
   [[nodiscard]] p2p::Task execute();
@@ -77,7 +77,7 @@ class Operation final : public p2p::TaskResources {
   bool converts_ = false;
   Status refused_;
   std::string refusal_;
-  Job job_;  // last, because its destructor waits for the thread, which uses the rest
+  Job job_;  // last, because its destructor waits for the thread, which uses the other members
 };
 
 }  // namespace hr::io

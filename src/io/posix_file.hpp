@@ -1,4 +1,4 @@
-// PosixFile: a file descriptor and its operations. Each operation continues if the system does only part of it or
+// PosixFile: a file descriptor and its operations. Each operation continues if the system executes only part of it or
 // interrupts it. Errors of the system are translated to error classes of the standard.
 //
 // Owner: shared by a File and its pending operations. Threads: any, for data; open() and close() are called by one
@@ -23,7 +23,7 @@ class PosixFile {
   // Opens the file with flags and permissions as for open(2).
   Status open(const std::string& path, int flags, unsigned permissions);
   // Makes read() and write() ignore offsets if the file has none (a pipe, a terminal, a socket), so that data is moved
-  // in the order of the calls, for MPI_MODE_SEQUENTIAL. Without this, such files cannot be read or written.
+  // in call order, for MPI_MODE_SEQUENTIAL. Without this, such files cannot be read or written.
   void note_stream() noexcept;
   Status close();
 
@@ -47,7 +47,7 @@ class PosixFile {
   std::string path_;
 };
 
-// Returns the error of a system call. `what`: the action on the file that the call was for.
+// Returns the error of a system call. `what`: the action on the file for which the call was made.
 [[gnu::cold]] Status system_error(int code, const char* what, const std::string& path);
 
 // MPI_File_delete.

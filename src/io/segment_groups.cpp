@@ -12,7 +12,7 @@ namespace {
 using layout::CallForm;
 using layout::Datatype;
 
-// The segments of a list, one after the other.
+// The segments of a list, in order.
 class Segments {
  public:
   explicit Segments(std::span<const SegmentGroup> groups) : groups_(groups) { skip_empty(); }

@@ -1,5 +1,5 @@
 // Segment groups: the contiguous segments of a part of a view, in the form in which processes send them to each other:
-// segments of equal length at equal distances form a group.
+// equally spaced segments of equal length form a group.
 #pragma once
 
 #include <span>
@@ -19,7 +19,7 @@ struct SegmentGroup {
 // Returns the groups of `bytes` bytes of the view's data from a position on.
 [[nodiscard]] std::vector<SegmentGroup> groups_of(const FileView& view, Count position, Count bytes);
 
-// Makes a committed datatype of these bytes, with its origin at byte `origin` of the file.
+// Creates a committed datatype of these bytes, with its origin at byte `origin` of the file.
 Status type_of(std::span<const SegmentGroup> groups, Count origin, Ref<layout::Datatype>* type);
 
 struct Interval {
@@ -27,7 +27,7 @@ struct Interval {
   Count last = 0;  // offset after the last byte
 };
 
-// Returns the intervals that several lists of groups, each in ascending order, cover together. Intervals at most `gap`
+// Returns the intervals that several lists of groups, each in ascending order, cover in total. Intervals at most `gap`
 // bytes apart are joined.
 [[nodiscard]] std::vector<Interval> cover(std::span<const std::vector<SegmentGroup>> lists, Count gap);
 

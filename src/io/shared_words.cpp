@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t kBytes = 4096;
 static_assert(sizeof(Words) <= kBytes);
 
-// Message to the others: how to open the memory.
+// Message to the other processes: how to open the memory.
 struct Whereabouts {
   bool made = false;
   std::int64_t process = -1;  // process whose `descriptor` refers to the memory; -1: the memory has a name

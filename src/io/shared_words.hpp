@@ -2,11 +2,11 @@
 // for accesses in atomic mode (section 14.6.1).
 //
 // On one host they are in shared memory, so no process takes part in another's access. If the processes are on several
-// hosts, process 0 holds them and serves the others by messages (word_server.hpp); an access then waits until that
-// process makes progress, in a call or by its progress thread. Neither needs a lock of a file system.
+// hosts, process 0 holds the words and serves the others with messages (word_server.hpp); an access then waits until
+// that process makes progress, in a call or in its progress thread. Neither case needs a file-system lock.
 //
-// Owner: the File, from open to close. Threads: library lock. Words in shared memory are changed by atomic operations;
-// the holder of the lock sees everything that earlier holders have done.
+// Owner: the File, from open to close. Threads: library lock. Words in shared memory are changed with atomic
+// operations; the holder of the lock sees everything that earlier holders have done.
 #pragma once
 
 #include <atomic>
@@ -39,7 +39,7 @@ class SharedWords {
   // Opens the words; called once, by all processes of the file.
   p2p::Task open(comm::Members members);
 
-  // Advances the shared pointer by `etypes`. *before: becomes its previous value.
+  // Advances the shared pointer by `etypes`. *before: receives its previous value.
   p2p::Task advance(Count etypes, Count* before);
   // Sets the shared pointer. Called only by process 0, while no other process uses the pointer.
   void place_pointer(Count etypes) noexcept { words_->pointer.store(etypes, std::memory_order_release); }

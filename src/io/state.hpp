@@ -22,7 +22,7 @@ extern LayerState<State> current_state;
 }
 
 [[nodiscard]] State& state();
-// Returns the worker thread, which is started at the first call.
+// Returns the worker thread, which is started on the first call.
 [[nodiscard]] Worker& worker();
 
 }  // namespace hr::io

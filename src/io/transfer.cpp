@@ -10,7 +10,7 @@ namespace {
 
 using Buffer = std::unique_ptr<std::byte[]>;
 
-// Largest gap that takes less time to read than another system call.
+// Largest gap that takes less time to read than a second system call.
 constexpr Count kSmallGap = Count{32} << 10;
 
 Status make_buffer(std::size_t bytes, Buffer* buffer) {

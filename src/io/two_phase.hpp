@@ -2,15 +2,15 @@
 //
 // The processes exchange the ranges of the file that their data covers. If the ranges do not overlap, or the segments
 // are long, each process moves its data independently. Otherwise the whole range is divided into chunks, which are
-// assigned to some processes (the aggregators) in turn; each handles one chunk per round. In one phase data is moved
-// between its owner and the aggregator, in the other between the aggregator and the file, in segments as long as
+// assigned to some processes (the aggregators) in turn; each handles one chunk per round. In one phase, data is moved
+// between its owner and the aggregator; in the other, between the aggregator and the file, in segments as long as
 // possible. Bytes of a chunk that no process writes are not touched.
 //
-// A process announces its part of a chunk to the aggregator by a header with the segments of the file. The data follows
-// as one message, which the aggregator receives directly into place in the chunk. Device data is sent like that of
+// A process announces its part of a chunk to the aggregator with a header that lists the segments of the file. The data
+// follows as one message, which the aggregator receives directly into place in the chunk. Device data is sent as in
 // other messages.
 //
-// At the end all processes know whether any of them had an error, because one process's data is written by another.
+// At the end, all processes know whether any of them had an error, because one process's data is written by another.
 #pragma once
 
 #include <functional>
@@ -87,8 +87,8 @@ struct Announced {
 };
 [[nodiscard]] p2p::Task receive_announcements(const Plan* plan, Count round, Announced* announced);
 
-// The aggregator's buffer for a round, and the job that moves it to or from the file. There are two chunks: one is used
-// for the disk while the other is used for messages.
+// The aggregator's buffer for a round, and the job that moves it to or from the file. There are two chunks: one is in
+// use for the disk while the other is in use for messages.
 struct Chunk {
   std::unique_ptr<std::byte[]> buffer;
   Announced announced;
@@ -96,20 +96,21 @@ struct Chunk {
   bool under_way = false;  // the worker uses it
 };
 enum class Fill : bool { kNone, kZeros };
-// Allocates the buffer at the first call. Errors: MPI_ERR_NO_MEM.
+// Allocates the buffer on the first call. Errors: MPI_ERR_NO_MEM.
 Status make_buffer(const Plan& plan, Fill fill, Chunk* chunk);
-// Reads or writes the chunk with `work`: on the worker's thread if there is other work meanwhile (settle() then waits
+// Reads or writes the chunk with `work`: on the worker thread if there is other work meanwhile (settle() then waits
 // for it), otherwise before the task ends. Records a failure in the plan.
 [[nodiscard]] p2p::Task use_disk(Operation* operation, Plan* plan, Chunk* chunk, std::function<Status()>* work);
 // Waits until the worker is done with the chunk.
 [[nodiscard]] p2p::Task settle(Plan* plan, Chunk* chunk);
 
-// Makes a view of a member's segments in the buffer of a chunk. *type: owner of the type that the view borrows; may
+// Creates a view of a member's segments in the buffer of a chunk. *type: owner of the type that the view borrows; may
 // stay empty.
 Status view_of(const Announced& announced, std::size_t index, std::byte* buffer, Ref<layout::Datatype>* type,
                layout::View* view);
 
-// Distinguishes messages to an aggregator from those it sends back, because an aggregator exchanges both with itself.
+// Distinguishes messages to an aggregator from those that it sends back, because an aggregator exchanges both with
+// itself.
 enum class Direction : int { kTo = 0, kBack = 0x40000000 };  // tag bit that collectives do not use
 Status receive_from(const Plan& plan, int member, const layout::View& data, p2p::RequestList* requests,
                     Direction direction = Direction::kTo);

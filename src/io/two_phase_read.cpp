@@ -58,7 +58,7 @@ struct Wanted {
 
 // Receives the requests for a chunk, and reads it.
 Task fetch(Operation* operation, Plan* plan, Count round, Chunk* chunk) {
-  // Fills it with zeros, so that no old memory contents are sent after a failed read.
+  // Fills the buffer with zeros, so that no old memory contents are sent after a failed read.
   HR_CO_TRY(make_buffer(*plan, Fill::kZeros, chunk));
   Task hearing = receive_announcements(plan, round, &chunk->announced);
   HR_CO_TRY(co_await hearing);
@@ -89,7 +89,7 @@ Task deliver(Plan* plan, Chunk* chunk) {
 
 }  // namespace
 
-// Requests the data of a round before that of the previous one is delivered.
+// Requests the data of a round before the data of the previous one is delivered.
 Task read_together(Operation* operation, Plan* plan) {
   Chunk chunks[2];
   const std::size_t most = 3 * plan->aggregators.size();

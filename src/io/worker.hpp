@@ -1,8 +1,8 @@
-// Worker: the thread that reads and writes files in the background, one job after the other.
+// Worker: the thread that reads and writes files in the background, one job at a time.
 //
 // A job uses only host memory, descriptors and layouts, and nothing that the library lock protects. The submitter holds
 // its resources until the job is done, which is marked by a release store and tested by an acquire load. Owner: the
-// state of this layer; made at the first job. Threads: submit() under the library lock, from any thread.
+// state of this layer; created for the first job. Threads: submit() under the library lock, from any thread.
 #pragma once
 
 #include <atomic>
@@ -29,7 +29,7 @@ class Job {
   [[nodiscard]] bool is_done() const noexcept { return !busy_.load(std::memory_order_acquire); }
   // Returns a condition to co_await: the job is done.
   [[nodiscard]] p2p::When over() noexcept { return {&is_over, this}; }
-  // Returns the result of a job that is done, and sets the error text; the job may then be submitted again.
+  // Returns the result of a job that is done, and sets the error's detail; the job may then be submitted again.
   Status result();
 
  private:

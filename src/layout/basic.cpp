@@ -35,7 +35,7 @@ constexpr BasicType kTypes[] = {
     row(abi::kCount, B::kInt64, kMultiLanguage, 8, 8, 8, "MPI_COUNT"),
     row(abi::kOffset, B::kInt64, kMultiLanguage, 8, 8, 8, "MPI_OFFSET"),
     row(abi::kPacked, B::kByte, kNoGroup, 1, 1, 1, "MPI_PACKED"),
-    // check_op() treats these types as numbers if a program reduces them; the standard has no operations for
+    // check_op() treats these types as numbers if a program reduces them; the standard defines no operations for
     // characters, and only bitwise ones for bytes.
     row(abi::kByte, B::kUint8, BasicGroup::kByte, 1, 1, 1, "MPI_BYTE"),
     row(abi::kChar, CHAR_MIN < 0 ? B::kInt8 : B::kUint8, kNoGroup, 1, 1, 1, "MPI_CHAR"),

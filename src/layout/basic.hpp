@@ -41,7 +41,7 @@ enum class Basic : std::uint8_t {
   kLogical64,
   kLogical128,  // Fortran LOGICAL
   kWchar,
-  // Value and index (section 6.9.4); the index is a C int, except k2Real and k2Double (Fortran's).
+  // Value and index (section 6.9.4); the index is a C int, except in Fortran's k2Real and k2Double.
   kFloatInt,
   kDoubleInt,
   kLongInt,
@@ -53,7 +53,7 @@ enum class Basic : std::uint8_t {
   kCount_,
 };
 
-// Handles that the ABI does not define, for types that the standard does not have (include/mpi-ext.h).
+// Handles that the ABI does not define, for types that are not in the standard (include/mpi-ext.h).
 inline constexpr std::uintptr_t kExtFloat16 = 0x2f8;
 inline constexpr std::uintptr_t kExtBfloat16 = 0x2f9;
 
@@ -91,7 +91,7 @@ std::span<const BasicType> basic_types() noexcept;
 const BasicType* basic_type(std::uintptr_t abi_value) noexcept;
 
 // Representations of Fortran's .TRUE. and .FALSE. (MPI_Abi_set_fortran_booleans): a logical operation reads any value
-// but false as true, and writes these. 1 and 0 unless set. Set before other threads call MPI.
+// except false as true, and writes these values. 1 and 0 unless set. Set before other threads call MPI.
 struct FortranBooleans {
   std::int64_t true_value = 1;
   std::int64_t false_value = 0;

@@ -1,4 +1,4 @@
-// Canonical layout: the meaning of a committed datatype in memory, in the one form that both engines read.
+// Canonical layout: the meaning of a committed datatype in memory, in the form that both engines read.
 //
 // One element is   dims[0] x dims[1] x ... x pattern   where the pattern is a list of blocks (contiguous segments) in
 // typemap order, and a dimension repeats everything inside it `count` times, `stride` bytes apart, outermost first.
@@ -8,9 +8,9 @@
 //   contiguous:  no dims, one block          vector, subarray:   dims, one block   (Form::kStrided)
 //   indexed:     no dims, many blocks        array of structs:   dims, many blocks (Form::kBlocks)
 //
-// Nested strides are folded: neighbouring runs are merged, a dimension that continues its inner one is collapsed,
+// Nested strides are folded: adjacent segments are merged, a dimension that continues its inner one is collapsed,
 // and irregular lists are searched for regular strides. A Shape adds an outer dimension for several elements;
-// shape_of() makes it on the stack in each call, except for that of one element, which is kept.
+// shape_of() builds it on the stack in each call, except the shape of a single element, which is cached.
 //
 // Owner: the Datatype, through a shared pointer. Lifetime: immutable after commit. Threads: any may read.
 #pragma once
@@ -43,7 +43,7 @@ struct Dim {
 };
 
 inline constexpr int kMaxLayoutDims = 4;                  // limit for one element
-inline constexpr int kMaxShapeDims = kMaxLayoutDims + 1;  // limit with the elements' own dimension
+inline constexpr int kMaxShapeDims = kMaxLayoutDims + 1;  // limit including the elements' own dimension
 
 enum class Form : std::uint8_t {
   kEmpty,       // no bytes
@@ -52,7 +52,7 @@ enum class Form : std::uint8_t {
   kBlocks,      // several blocks, any number of dims
 };
 
-// State that layout/device keeps on devices for a layout (its block list); freed with the layout.
+// State that layout/device stores on devices for a layout (its block list); freed with the layout.
 class DeviceMetadata {
  public:
   virtual ~DeviceMetadata() = default;
@@ -69,8 +69,8 @@ struct Shape {
 
   Count total = 0;                 // packed bytes of everything
   Count pattern = 0;               // packed bytes of one pattern
-  Count offset = 0;                // kContiguous, kStrided: offset of the first run from the buffer address
-  Count run = 0;                   // kContiguous, kStrided: bytes of each run; kContiguous: equals total
+  Count offset = 0;                // kContiguous, kStrided: offset of the first segment from the buffer address
+  Count run = 0;                   // kContiguous, kStrided: bytes of each segment; kContiguous: equals total
   const Layout* layout = nullptr;  // null only in kEmpty
 };
 
@@ -78,7 +78,7 @@ class Layout {
  public:
   Form form = Form::kEmpty;
   // The largest power of two, at most 16, that divides every block's offset and length and every stride: the widest
-  // access that can be used if the buffer's address has that alignment. In a Shape it divides the extent, too.
+  // access that can be used if the buffer's address has that alignment. In a Shape, it also divides the extent.
   std::uint8_t unit = 16;
   int ndims = 0;
   Dim dims[kMaxLayoutDims];  // [0] is the outermost
@@ -90,15 +90,15 @@ class Layout {
   std::vector<Block> blocks;  // the pattern; never empty unless kEmpty; no block has length 0
   std::vector<Count> prefix;  // kBlocks: packed offset of each block in the pattern, and `pattern` at the end
   Count uniform = 0;          // kBlocks: the length of every block if they are equal, else 0
-  // kBlocks: the same bytes cut into runs of equal length, if there are not many more of these (as in a list of single
+  // kBlocks: the same bytes divided into segments of equal length, if these are not many more (as in a list of single
   // elements, two of which happen to be adjacent) and their offsets fit. Then one kind of loop suffices, and it reads a
   // quarter of the memory.
-  Count piece = 0;  // length of these runs; 0 if there are none
+  Count piece = 0;  // length of these segments; 0 if there are none
   std::vector<std::int32_t> offsets;
   Count runs = 0;  // number of blocks of one element: product of the dims times blocks.size()
 
   Shape one;  // shape_of(*this, 1)
-  // The host's loops for the block, if there is one, or for the pieces, if there are any; else null.
+  // The host loops for the block, if there is only one, or for the pieces, if there are any; else null.
   const host::RunMoves* moves = nullptr;
   std::shared_ptr<const host::Window> window;  // kBlocks: the pattern, if it fits one and the host has loops for it
 

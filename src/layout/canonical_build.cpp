@@ -35,7 +35,7 @@ Status too_many_runs() {
               static_cast<long long>(kMaxBlocks));
 }
 
-// Appends a run; merges it with the previous one if it continues that.
+// Appends a segment, or merges it with the previous one if they are adjacent.
 void append(std::vector<Block>& blocks, Block block) {
   if (!blocks.empty() && blocks.back().offset + blocks.back().length == block.offset) {
     blocks.back().length += block.length;
@@ -44,7 +44,7 @@ void append(std::vector<Block>& blocks, Block block) {
   }
 }
 
-// Lists every run of the draft, displaced, in typemap order.
+// Lists every segment of the draft, displaced, in typemap order.
 void flatten(const Draft& draft, std::size_t dim, Count displacement, std::vector<Block>& out) {
   if (dim == draft.dims.size()) {
     for (const Block& block : draft.blocks) append(out, {block.offset + displacement, block.length});
@@ -70,7 +70,7 @@ void repeat(Draft& draft, Count count, Count stride) {
 }
 
 // Peels off a dimension if the offsets form groups of equal size with one constant stride. `offsets` then holds the
-// first of each group.
+// first offset of each group.
 bool peel(std::vector<Count>& offsets, Dim* dim) {
   const std::size_t total = offsets.size();
   if (total < 2) return false;
@@ -89,7 +89,7 @@ bool peel(std::vector<Count>& offsets, Dim* dim) {
   return true;
 }
 
-// Finds the dims of a list of displacements, outermost first; false unless the list is regular throughout.
+// Finds the dims of a list of displacements, outermost first; false if the list is not regular throughout.
 bool find_strides(std::vector<Count> offsets, std::vector<Dim>* dims) {
   dims->clear();
   Dim dim;
@@ -194,7 +194,7 @@ Status draft_of(const Typemap& map, Draft* draft) {
   return kOk;
 }
 
-// Turns the innermost dims into blocks if there are too many for the engines.
+// Converts the innermost dims into blocks if there are too many dims for the engines.
 Status limit_dims(Draft* draft) {
   while (draft->dims.size() > kMaxLayoutDims) {
     Draft inner;
@@ -216,7 +216,7 @@ void find_pieces(Layout& layout) {
   for (const Block& block : layout.blocks) piece = std::min(piece, block.length);
   const auto blocks = static_cast<Count>(layout.blocks.size());
   // Short pieces cost a fraction of what blocks of any length cost, so they pay even for a sorted selection in which
-  // half of the elements are adjacent.
+  // half of the elements have an adjacent one.
   const Count most = piece >= 4 && piece <= 16 ? 3 * blocks : blocks + blocks / 4;
   if (layout.pattern / piece > most) return;
   std::vector<std::int32_t> offsets;

@@ -9,10 +9,10 @@
 
 namespace hr::layout {
 
-// Largest number of separate runs that a layout may list (24 bytes each); strided ones need no list.
+// Maximum number of separate segments that a layout may list (24 bytes each); strided segments need no list.
 inline constexpr Count kMaxBlocks = Count{1} << 28;
 
-// Errors: MPI_ERR_NO_MEM if an irregular type has more than kMaxBlocks runs.
+// Errors: MPI_ERR_NO_MEM if an irregular type has more than kMaxBlocks segments.
 Status build_layout(const Typemap& map, std::shared_ptr<const Layout>* layout);
 
 }  // namespace hr::layout

@@ -1,4 +1,4 @@
-// Record: collects a constructor's arguments in the order that section 5.1.13 defines, and makes the type.
+// Record: collects a constructor's arguments in the order that section 5.1.13 defines, and creates the type.
 #pragma once
 
 #include <utility>
@@ -43,11 +43,11 @@ class Record {
     return *this;
   }
 
-  // Makes the new type with this record and that typemap.
+  // Creates the new type with this record and `map`.
   Status finish(TypemapRef map, Ref<Datatype>* type) {
     Datatype* made = Arena<Datatype>::instance().create();
     if (made == nullptr) {
-      return fail(Errc::kNoMem, "no room for another datatype (%zu are alive); free those no longer needed",
+      return fail(Errc::kNoMem, "no memory for another datatype (%zu are alive); free those no longer needed",
                   Arena<Datatype>::instance().live());
     }
     made->set_typemap(std::move(map));

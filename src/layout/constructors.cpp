@@ -18,7 +18,7 @@ Status scale(Count stride, Count extent, Count* bytes) {
   return kOk;
 }
 
-// Returns block lengths in the form that a typemap has: a single value if all are equal.
+// Returns block lengths in the form that a typemap uses: a single value if all are equal.
 std::vector<Count> repeats_of(CountArray blocks, Count count) {
   bool equal = true;
   for (Count i = 1; i < count && equal; ++i) equal = blocks[static_cast<std::size_t>(i)] == blocks[0];
@@ -35,7 +35,7 @@ Status displacements_of(CountArray values, Count count, Count unit, std::vector<
   return kOk;
 }
 
-// Makes the typemap for all four indexed constructors; `unit`: unit of the displacements, in bytes.
+// Creates the typemap for all four indexed constructors. `unit`: unit of the displacements, in bytes.
 Status indexed_map(Count count, std::vector<Count> repeats, CountArray values, Count unit, const Datatype& old,
                    TypemapRef* map) {
   std::vector<Count> displacements;

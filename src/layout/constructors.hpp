@@ -3,7 +3,7 @@
 // Each returns one reference to a new, uncommitted type, which records the call for MPI_Type_get_contents.
 // Only displacements, strides and bounds may be negative; the entry points have checked the other arguments. Errors:
 // MPI_ERR_COUNT when size or bounds overflow, MPI_ERR_ARG for arguments that contradict each other, MPI_ERR_NO_MEM when
-// no more types can be made. Threads: library lock.
+// no more types can be created. Threads: library lock.
 #pragma once
 
 #include <span>
@@ -43,15 +43,15 @@ Status make_resized(Datatype& old, Count lb, Count extent, CallForm form, Ref<Da
 // The new type is committed if `old` is. The caller copies the attributes.
 Status make_dup(Datatype& old, Ref<Datatype>* type);
 
-// Make unnamed predefined types (section 19.1.9); equal arguments yield the same type, which programs cannot free.
+// Create unnamed predefined types (section 19.1.9); equal arguments yield the same type, which programs cannot free.
 // `precision` or `range` may be MPI_UNDEFINED, not both. Errors: MPI_ERR_ARG when there is no such type.
 Status f90_real(int precision, int range, Ref<Datatype>* type);
 Status f90_complex(int precision, int range, Ref<Datatype>* type);
 Status f90_integer(int range, Ref<Datatype>* type);
 
-// MPI_Type_match_size (section 19.1.9): the Fortran type of that class and size. Errors: MPI_ERR_ARG.
+// MPI_Type_match_size (section 19.1.9): finds the Fortran type of that class and size. Errors: MPI_ERR_ARG.
 Status match_size(int type_class, int size, Ref<Datatype>* type);
-// MPI_Type_get_value_index (section 6.9.4): an empty Ref when there is no such pair type.
+// MPI_Type_get_value_index (section 6.9.4): returns an empty Ref if there is no such pair type.
 Status value_index(const Datatype& value, const Datatype& index, Ref<Datatype>* type);
 
 }  // namespace hr::layout

@@ -10,8 +10,7 @@
 namespace hr::layout {
 namespace {
 
-// Returns the i-th dimension counted from the fastest, which is the last one in C order, the first one in Fortran
-// order.
+// Returns the i-th dimension counted from the fastest, which is the last in C order and the first in Fortran order.
 std::size_t nth_fastest(int ndims, int i, int order) {
   return static_cast<std::size_t>(order == abi::kOrderC ? ndims - 1 - i : i);
 }
@@ -23,7 +22,7 @@ Status check_order(int order) {
 
 Status scaled(Count a, Count b, Count* product) {
   if (__builtin_mul_overflow(a, b, product)) {
-    return fail(Errc::kCount, "the whole array of this type has more bytes than fit 63 bits");
+    return fail(Errc::kCount, "the entire array of this type has more bytes than 63 bits can count");
   }
   return kOk;
 }
@@ -35,7 +34,7 @@ Status place(TypemapRef map, Count displacement, Count lb, Count whole, TypemapR
 }
 
 // One process's share of one dimension of a darray: `blocks` full blocks of `block` elements, `cycle` elements apart,
-// from element `start` on, and then a last block of `rest` elements.
+// starting at element `start`, and then a last block of `rest` elements.
 struct Share {
   Count start = 0, block = 0, blocks = 0, rest = 0, cycle = 0;
 };

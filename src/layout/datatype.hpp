@@ -1,7 +1,7 @@
-// Datatype: a typemap (MPI 5.0 chapter 5), which determines number, positions and basic types of the bytes, and a
-// record of the constructor that made it (envelope, contents).
+// Datatype: a typemap (MPI 5.0 chapter 5), which determines the number, positions and basic types of the bytes, and a
+// record of the constructor that created it (envelope, contents).
 //
-// Owner: reference counted; a derived type holds references to the types it was made from; a pending
+// Owner: reference counted; a derived type holds references to the types that it was constructed from; a pending
 // communication holds one to its type, so that the type may be freed before it completes (section 5.1.9). Predefined
 // types live for the whole process. Threads: immutable once committed, apart from name and attributes (library lock).
 #pragma once
@@ -40,14 +40,14 @@ class Datatype final : public Object {
  public:
   static constexpr ObjectKind kKind = ObjectKind::kDatatype;
 
-  // --- facts, O(1), valid for every type (bytes) ---
+  // --- properties in bytes, O(1), valid for every type ---
   [[nodiscard]] Count size() const noexcept { return size_; }
   [[nodiscard]] Count lb() const noexcept { return lb_; }
   [[nodiscard]] Count extent() const noexcept { return extent_; }
   [[nodiscard]] Count true_lb() const noexcept { return true_lb_; }
   [[nodiscard]] Count true_extent() const noexcept { return true_extent_; }
   [[nodiscard]] bool committed() const noexcept { return committed_; }
-  // Representation of a predefined type (also of an unnamed one, MPI_Type_create_f90_*); kNone if derived.
+  // Representation of a predefined type (including unnamed ones, MPI_Type_create_f90_*); kNone if derived.
   [[nodiscard]] Basic basic() const noexcept { return basic_; }
   // Predefined type of every element of the typemap; null for mixtures (and for pairs of two types).
   [[nodiscard]] const BasicType* uniform() const noexcept { return map_->uniform; }
@@ -67,8 +67,8 @@ class Datatype final : public Object {
   [[nodiscard]] const Contents& contents() const noexcept { return contents_; }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
-  // Makes the canonical layout. Committing twice is allowed (section 5.1.9).
-  // Errors: MPI_ERR_NO_MEM if the type has more separate runs than can be listed.
+  // Builds the canonical layout. Committing twice is allowed (section 5.1.9).
+  // Errors: MPI_ERR_NO_MEM if the type has more separate segments than can be listed.
   Status commit();
 
   Datatype() noexcept;
@@ -89,9 +89,9 @@ class Datatype final : public Object {
   TypemapRef map_;
   Contents contents_;
   std::string name_;
-  std::unique_ptr<AttributeSet> attributes_;  // cleared by MPI_Type_free; null until the first one is set
+  std::unique_ptr<AttributeSet> attributes_;  // cleared by MPI_Type_free; null until the first attribute is set
 
-  // Sets the typemap and the facts that follow from it: everything above up to is_contiguous_.
+  // Sets the typemap and the facts that follow from it: all members above, up to is_contiguous_.
   void set_typemap(TypemapRef map);
 };
 

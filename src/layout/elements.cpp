@@ -7,7 +7,7 @@
 namespace hr::layout {
 namespace {
 
-// Unit of the budget with which a walk traverses a typemap: the walk skips subtrees that fit into the budget as a
+// Unit of the budget of a walk over a typemap: the walk skips subtrees that fit into the budget as a
 // whole, and descends into the first one that does not fit.
 enum class Budget { kBytes, kLeaves };
 
@@ -22,7 +22,7 @@ Count take(const Typemap& map, Budget budget, Count* left) {
     return other(map, budget);
   }
   Count taken = 0;
-  // Takes `copies` of a child; true if the budget ended within them.
+  // Takes `copies` of a child; true if the budget was exhausted within them.
   const auto take_copies = [&](const Typemap& child, Count copies) {
     const Count one = measure(child, budget);
     if (one == 0 || copies <= 0) return false;

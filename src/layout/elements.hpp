@@ -1,4 +1,5 @@
-// Counts basic elements (MPI 5.0 section 5.1.11): converts between bytes of a packed form and elements of the typemap.
+// Counts basic elements (MPI 5.0 section 5.1.11): converts between the bytes of a packed form and elements of the
+// typemap.
 //
 // A received message may end inside an element of its datatype, never inside a basic element. A pair type
 // (MPI_FLOAT_INT) counts two basic elements, a complex number one.
@@ -9,8 +10,8 @@
 
 namespace hr::layout {
 
-// MPI_Get_count: whole elements of `type` in `bytes`; MPI_UNDEFINED if they are not a whole number of elements (or if
-// the type has no bytes and the message has some).
+// MPI_Get_count: whole elements of `type` in `bytes`; MPI_UNDEFINED if they end inside an element (or if the type is
+// empty and the message is not).
 Count elements_of(const Datatype& type, Count bytes) noexcept;
 
 // MPI_Get_elements: basic elements in `bytes`; MPI_UNDEFINED if they end inside one.
@@ -19,7 +20,7 @@ Count basic_elements_of(const Datatype& type, Count bytes) noexcept;
 // MPI_Status_set_elements: the number of bytes of the first `elements` basic elements.
 Count bytes_of_basic_elements(const Datatype& type, Count elements) noexcept;
 
-// One basic type, `count` times, `stride` bytes apart, the first at `displacement`.
+// `count` elements of one basic type, `stride` bytes apart, the first at `displacement`.
 struct LeafRun {
   const BasicType* type;
   Count displacement;

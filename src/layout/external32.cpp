@@ -98,7 +98,7 @@ void long_double_from_quad(const std::byte* from, std::byte* to, Count n) {
     std::byte value[16];
     turn(from + 16 * i, value, 1, 16);
     const auto number = static_cast<long double>(load<Quad>(value));
-    // x86's format has a value of ten bytes; the padding is set to zero, so that equal values have equal bytes.
+    // In x86's format, the value takes ten bytes; the padding is set to zero, so that equal values have equal bytes.
     constexpr std::size_t kValueBytes = std::numeric_limits<long double>::digits == 64 ? 10 : 16;
     std::memset(to + 16 * i, 0, 16);
     std::memcpy(to + 16 * i, &number, kValueBytes);
@@ -167,7 +167,7 @@ Count external32_size(const Typemap& map) noexcept {
   return 0;
 }
 
-// Moves whole elements through a buffer that holds them in the native representation.
+// Moves complete elements through a buffer that holds them in the native representation.
 class Pieces {
  public:
   explicit Pieces(const View& view)
@@ -176,8 +176,8 @@ class Pieces {
     buffer_.reset(new (std::nothrow) std::byte[static_cast<std::size_t>(each_ * size_)]);
   }
 
-  // Calls convert(const BasicType&, native, n) for every run of equal basic types, and before(offset, bytes, buffer)
-  // and after(...) around each piece; one of the two moves the piece from or to the view.
+  // Calls convert(const BasicType&, native, n) for every sequence of equal basic types, and before(offset, bytes,
+  // buffer) and after(...) around each piece; one of the two moves the piece to or from the view.
   template <class Before, class Convert, class After>
   Status run(Before&& before, Convert&& convert, After&& after) {
     if (buffer_ == nullptr) {

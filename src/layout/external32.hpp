@@ -1,8 +1,8 @@
 // external32 (MPI 5.0 section 14.5.2), the standard's representation of data: big-endian, IEEE, fixed widths.
 //
-// Differs from the form in memory in byte order and for some C types: long has 4 bytes, wchar_t has 2, and long double
-// is IEEE quadruple precision. There is no padding. Errors: MPI_ERR_CONVERSION if a value does not fit its external
-// width.
+// Differs from the representation in memory in byte order and for some C types: long is 4 bytes, wchar_t is 2, and long
+// double is IEEE quadruple precision. There is no padding. Errors: MPI_ERR_CONVERSION if a value does not fit its
+// external width.
 #pragma once
 
 #include <cstddef>

@@ -30,7 +30,7 @@ constexpr unsigned kTruths = bit(BasicGroup::kCInteger) | bit(BasicGroup::kMulti
 constexpr unsigned kBits = kIntegers | bit(BasicGroup::kByte);
 constexpr unsigned kPairs = bit(BasicGroup::kPair);
 
-// The table of section 6.9.2. MPI_REPLACE and MPI_NO_OP are for the accumulate functions only.
+// The table of section 6.9.2. MPI_REPLACE and MPI_NO_OP are only for the accumulate functions.
 constexpr OpRow kOps[] = {
     {abi::kSum, OpKind::kSum, "MPI_SUM", kNumbers},        {abi::kMin, OpKind::kMin, "MPI_MIN", kOrdered},
     {abi::kMax, OpKind::kMax, "MPI_MAX", kOrdered},        {abi::kProd, OpKind::kProd, "MPI_PROD", kNumbers},
@@ -91,8 +91,8 @@ constinit std::atomic<const PredefinedOps*> the_predefined_ops{nullptr};
   return fail(Errc::kOp, "%s is not defined for %s (MPI 5.0 section 6.9.2)", name, type.row_->name);
 }
 
-// Types for which other libraries have operations that the standard does not define (section 6.9.2) but programs rely
-// on.
+// Types for which other libraries have operations that the standard does not define (section 6.9.2) and on which
+// programs rely.
 struct TakenAsNumber {
   std::uintptr_t abi;
   const char* as;

@@ -34,7 +34,7 @@ enum class OpKind : std::uint8_t {
 class Op final : public Object {
  public:
   static constexpr ObjectKind kKind = ObjectKind::kOp;
-  // inout[i] = in[i] op inout[i]; `type` is the datatype that was passed to the collective.
+  // inout[i] = in[i] op inout[i]; `type` is the datatype that the program passed to the collective.
   using UserFunction = std::function<Status(const void* in, void* inout, Count count, const Datatype& type)>;
 
   Op(OpKind kind, bool commutative) noexcept : Object(kKind), kind_(kind), commutative_(commutative) {}
@@ -49,15 +49,14 @@ class Op final : public Object {
 // Returns MPI_ERR_OP if the predefined operation is not defined for the type (table of section 6.9.2).
 Status check_op(const Op& op, const Datatype& type);
 
-// inout[i] = in[i] op inout[i] for `count` elements of `type`, both in memory that the CPU can touch, not overlapping.
+// inout[i] = in[i] op inout[i] for `count` elements of `type`, both in memory that the CPU can access, not overlapping.
 // Predefined operations accept predefined types (MPI_ERR_OP otherwise), user operations the types that they were
 // written for; MPI_REPLACE accepts every committed type and any memory.
 Status apply(const Op& op, const void* in, void* inout, Count count, const Datatype& type);
-// Does the same with a separate buffer for the result, which is `right` or overlaps neither operand: result[i] =
-// left[i] op right[i].
+// apply() with a buffer for the result, which is `right` or overlaps neither operand: result[i] = left[i] op right[i].
 Status apply_to(const Op& op, const void* left, const void* right, void* result, Count count, const Datatype& type);
 
-// Predefined objects are made at their first use and never freed, as their handles are constants, which programs may
+// Predefined objects are created on first use and never freed, as their handles are constants, which programs may
 // use before MPI_Init and after MPI_Finalize. Returns the predefined operation behind an ABI constant (0x20..0x3f);
 // null for MPI_OP_NULL and unknown values.
 Op* predefined_op(std::uintptr_t abi_value) noexcept;

@@ -52,7 +52,7 @@ struct IntegerKind {
 constexpr IntegerKind kIntegerKinds[] = {
     {2, abi::kInteger1}, {4, abi::kInteger2}, {9, abi::kInteger4}, {18, abi::kInteger8}, {38, abi::kInteger16}};
 
-// Makes an unnamed predefined type; equal arguments yield the same one. Threads: library lock.
+// Creates an unnamed predefined type; equal arguments yield the same one. Threads: library lock.
 Status unnamed(int combiner, std::initializer_list<int> arguments, std::uintptr_t abi_value, Ref<Datatype>* type) {
   // Constructed first, as the arena must outlive the references.
   Arena<Datatype>& arena = Arena<Datatype>::instance();
@@ -60,7 +60,7 @@ Status unnamed(int combiner, std::initializer_list<int> arguments, std::uintptr_
   Ref<Datatype>& entry = known[{combiner, std::vector<int>(arguments)}];
   if (!entry) {
     Datatype* made = arena.create();
-    if (made == nullptr) return fail(Errc::kNoMem, "no room for another datatype; free those no longer needed");
+    if (made == nullptr) return fail(Errc::kNoMem, "no memory for another datatype; free those no longer needed");
     made->row_ = basic_type(abi_value);
     made->basic_ = made->row_->basic;
     made->set_typemap(leaf_typemap(*made->row_));

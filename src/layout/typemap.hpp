@@ -2,11 +2,11 @@
 //
 // The tree keeps the order of the typemap and is never expanded: a vector of a million blocks is two nodes.
 // Datatype's facts (size, bounds) are computed here; the canonical layout, external32 and the counting of
-// elements read it. A node's bounds follow section 5.1.7: the lower bound is the least displacement, the upper bound
-// is padded to the strictest alignment of the basic types, and a resized type below (its markers) decides both
-// instead. The padding of a part counts in the whole, so that a type never extends beyond the extent of one made from
-// it (numpy's rule for nested records, which mpi4py's tests check). Owner: shared; a node holds its children. Threads:
-// immutable.
+// elements read it. A node's bounds follow section 5.1.7: the lower bound is the smallest displacement, the upper bound
+// is padded to the strictest alignment of the basic types, but a resized type below (its markers) determines both
+// instead. The padding of a part counts toward the whole, so that a type never extends beyond the extent of a type
+// constructed from it (numpy's rule for nested records, which mpi4py's tests check). Owner: shared; a node holds its
+// children. Threads: immutable.
 #pragma once
 
 #include <cstdint>
@@ -39,9 +39,9 @@ struct Typemap {
   Count true_lb = 0, true_ub = 0;
 
   Count count = 0, stride = 0;
-  std::vector<TypemapRef> children;  // kSequence: one for all parts, or one for each
+  std::vector<TypemapRef> children;  // kSequence: a single child for all parts, or one per part
   std::vector<Count> displacements;
-  std::vector<Count> repeats;  // number of repeats, one for all parts or one for each
+  std::vector<Count> repeats;  // number of repeats: one for all parts, or one per part
 
   [[nodiscard]] Count extent() const noexcept { return ub - lb; }
   [[nodiscard]] const Typemap& child(std::size_t part) const noexcept {
@@ -50,13 +50,13 @@ struct Typemap {
   [[nodiscard]] Count repeat(std::size_t part) const noexcept { return repeats[repeats.size() == 1 ? 0 : part]; }
 };
 
-// All functions return MPI_ERR_COUNT if a size or a bound does not fit into 63 bits.
+// All functions that return a Status return MPI_ERR_COUNT if a size or bound does not fit into 63 bits.
 TypemapRef leaf_typemap(const BasicType& type);  // a pair becomes a sequence of its members
 Status repeat_typemap(const TypemapRef& child, Count count, Count stride, TypemapRef* map);
 Status sequence_typemap(std::vector<TypemapRef> children, std::vector<Count> repeats, std::vector<Count> displacements,
                         TypemapRef* map);
 Status resized_typemap(const TypemapRef& child, Count lb, Count extent, TypemapRef* map);
-// Makes `count` blocks of `block` copies, one extent apart. The blocks start `stride` bytes apart.
+// Creates `count` blocks of `block` copies, one extent apart. The blocks start `stride` bytes apart.
 Status vector_typemap(const TypemapRef& child, Count count, Count block, Count stride, TypemapRef* map);
 
 }  // namespace hr::layout

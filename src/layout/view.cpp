@@ -28,7 +28,7 @@ const mem::Location kHostMemory{};
               reinterpret_cast<std::uintptr_t>(buffer) + static_cast<std::uintptr_t>(type.true_lb()));
 }
 
-// Calls use(shape) with the shape of a view; the layout keeps that of one element.
+// Calls use(shape) with the shape of a view; the layout caches the shape of one element.
 template <class Use>
 inline void with_shape(const View& view, Use&& use) {
   const Layout& layout = view.type->layout();

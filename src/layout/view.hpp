@@ -1,7 +1,7 @@
 // View: "count elements of this type at this address, in this kind of memory", and the operations that move it.
 //
 // A view's packed form is the concatenation of its data in typemap order, `packed` bytes long. All operations use byte
-// offsets into that packed form, so that a transfer may cut it anywhere (even inside an element). The engine (host/,
+// offsets into that packed form, so that a transfer may divide it anywhere, even inside an element. The engine (host/,
 // device/) is chosen by the location. Owner: none; a View borrows buffer and type. Data on the device is visible to
 // every stream on return.
 #pragma once
@@ -31,8 +31,7 @@ struct View {
   }
   // True for contiguous bytes that the CPU can move.
   [[nodiscard]] bool is_contiguous_host() const noexcept { return contiguous && !where.is_device(); }
-  // True for data that address, count and type describe completely: contiguous bytes in memory that is unknown to every
-  // driver.
+  // True for data that address, count and type describe completely: contiguous bytes in memory that no driver knows.
   [[nodiscard]] bool is_ordinary() const noexcept {
     return contiguous && packed != 0 && where.is_host() && !where.pinned;
   }
@@ -69,7 +68,7 @@ inline Status make_view(const void* buffer, Count count, const Datatype& type, V
   return kOk;
 }
 
-// Does the same for another buffer with the count and type of a view.
+// make_view() for another buffer with the count and type of a view.
 inline Status make_view_like(const View& other, const void* buffer, View* view) {
   view->address = static_cast<std::byte*>(const_cast<void*>(buffer));
   view->count = other.count;
@@ -90,9 +89,9 @@ inline bool surely_host(const void* address) noexcept {
          (!mem::detail::maybe_device || detail::known_host(address));
 }
 
-// Finds contiguous data without a View in the most frequent case: host memory, while there is no device memory. If
-// false, use make_view(), which is also fast for surely_host() memory. Makes no function call, as short messages take
-// this path.
+// Finds contiguous data without a View in the most frequent case: host memory, while there is no device memory. If this
+// returns false, use make_view(), which is also fast for surely_host() memory. Makes no function call, as short
+// messages take this path.
 inline bool as_contiguous_host(const void* buffer, Count count, const Datatype& type, const std::byte** data,
                                std::size_t* bytes) {
   Count packed = 0;
@@ -105,7 +104,7 @@ inline bool as_contiguous_host(const void* buffer, Count count, const Datatype& 
   return packed != 0 && address >= detail::kFirstValidAddress;
 }
 
-// *first: the lowest address of the elements' data. *bytes: the distance from there to the end of the highest.
+// *first: the lowest address of the elements' data. *bytes: the distance from there to the end of the highest element.
 void span_of(const View& view, std::byte** first, std::size_t* bytes);
 
 // Returns a view of contiguous bytes, as MPI_BYTE, in memory of the given kind, without classifying it.
@@ -115,8 +114,8 @@ void span_of(const View& view, std::byte** first, std::size_t* bytes);
 Status pack(const View& from, std::size_t offset, std::size_t bytes, std::byte* to);
 Status unpack(const View& to, std::size_t offset, std::size_t bytes, const std::byte* from);
 
-// Copies min(from.packed, to.packed) bytes from one view to another, any kinds, any layouts, in this process.
-// Overlapping buffers are the caller's error.
+// Copies min(from.packed, to.packed) bytes from one view to another, of any kinds and layouts, in this process.
+// Overlapping buffers are an error of the caller.
 Status copy(const View& from, const View& to);
 
 }  // namespace hr::layout

@@ -30,7 +30,7 @@ Status finish_default_stream(device::ContextHandle handle, int device) {
   return kOk;
 }
 
-// Waits for the work on managed memory that the program has put on the legacy default stream, because the CPU may
+// Waits for work that the program has put on the legacy default stream, because the CPU may
 // access the memory next. Such work can be expected in the owning context and in the caller's current one.
 Status finish_default_stream(const Location& location) {
   const device::Driver& driver = device::driver();
@@ -50,8 +50,8 @@ Status finish_default_stream(const Location& location) {
   return kOk;
 }
 
-// Managed memory is copied by multiprocessors. If processes are time-sliced on those, the CPU can fetch up to about
-// this many bytes before this process gets its next time slice.
+// Multiprocessors copy managed memory. If processes are time-sliced on these, the CPU can fetch up to about this many
+// bytes before this process gets its next time slice.
 constexpr std::size_t kWorthATimeSlice = std::size_t{256} << 10;
 
 bool is_for_host(const void* address, std::size_t bytes, device::ContextHandle handle, int device) {
@@ -78,7 +78,7 @@ bool covers_range(const device::Driver& driver, std::uintptr_t pointer, std::siz
 
 Status ask(const device::Driver& driver, const void* address, std::size_t bytes, Location* location) {
   // Most buffers are host memory, which a query for a single attribute recognises in less time. Programs whose last
-  // buffer was on a device mostly pass another one.
+  // buffer was on a device mostly pass a device buffer again.
   bool& expected = state().last_was_the_drivers;
   unsigned memory_type = 0;
   int attributes[] = {device::kAttributeMemoryType,    device::kAttributeIsManaged,   device::kAttributeContext,
@@ -160,7 +160,7 @@ const Location* known(std::uintptr_t pointer, std::size_t bytes) noexcept {
   return nullptr;
 }
 
-// Caches an answer. It must not be called for pool memory and partly mapped ranges, which the program can change by
+// Caches an answer. It must not be called for pool memory and partly mapped ranges, which the program can change with
 // calls that are too short for DriverEpoch to detect, nor for managed memory, for which an answer is not sufficient.
 // For host memory that is unknown to the driver, an answer covers a page, and is valid for buffers that extend beyond
 // it.

@@ -1,13 +1,13 @@
-// Driver: the table of functions that a maker of devices provides, for contexts, memory, streams, events, modules and
-// kernels. Everything else about devices (mem/device/, layout/device/ and the layers above) calls this table and names
-// no maker.
+// Driver: the table of functions that a maker (a GPU vendor's backend) provides, for contexts, memory, streams, events,
+// modules and kernels. Everything else about devices (mem/device/, layout/device/ and the layers above) calls this
+// table and names no maker.
 //
-// A maker is a folder beside mem/device/ with one record, which mem/device/maker_list.cpp lists. Its open() loads the
+// A maker is a folder next to mem/device/ with one record, which mem/device/maker_list.cpp lists. Its open() loads the
 // driver's library at run time and fills the table: with the driver's own functions where the ABI agrees, else with
-// small functions that translate. No header and no library of a maker is needed to build. The numbers below (results,
-// attributes, flags) are those of the table; a maker whose numbers differ translates these, too.
+// small functions that translate. The build needs no header or library of a maker. The numbers below (results,
+// attributes, flags) are those of the table; a maker whose numbers differ also translates these.
 //
-// Owner: one process-wide table, filled at the first find_driver(), never unloaded (the program uses the same
+// Owner: one process-wide table, filled by the first call of find_driver(), never unloaded (the program uses the same
 // library). A process uses the devices of one maker: the one whose driver opens or, of several, the first with devices.
 // Threads: find_driver() runs under the library lock; the table is constant afterwards.
 #pragma once
@@ -34,7 +34,7 @@ struct IpcHandle {
   unsigned char bytes[64];
 };
 
-// The result codes that we distinguish.
+// Result codes that the library distinguishes.
 inline constexpr Result kSuccess = 0;
 inline constexpr Result kNotInitialized = 3;
 inline constexpr Result kDeinitialized = 4;
@@ -62,22 +62,23 @@ inline constexpr int kAttributeMappingSize = 18;
 inline constexpr int kAttributeMappingBase = 19;
 
 inline constexpr unsigned kMemoryTypeHost = 1;
-inline constexpr unsigned kMemoryTypeUnified = 4;  // of a copy: derived from the address
+inline constexpr unsigned kMemoryTypeUnified = 4;  // memory type of a copy's operand: derived from the address
 
 inline constexpr int kDeviceMultiprocessorCount = 16;
 inline constexpr int kDevicePciBus = 33;
 inline constexpr int kDevicePciDevice = 34;
 inline constexpr int kDevicePciDomain = 50;
 inline constexpr int kDeviceFlushesRemoteWrites = 98;
-inline constexpr int kDeviceMps = 133;     // processes share the device without time slices; may return an error
-inline constexpr int kPeerHasAtomics = 3;  // of the link between two devices
+inline constexpr int kDeviceMps = 133;     // processes share the device without time-slicing; the query may return an
+                                           // error
+inline constexpr int kPeerHasAtomics = 3;  // attribute of the link between two devices
 
 inline constexpr unsigned kStreamDefault = 0;  // synchronises with the legacy default stream
 inline constexpr unsigned kStreamNonBlocking = 1;
-// Priority of a stream whose kernels run before the waiting blocks of the program's; the driver clamps it to the
+// Priority of a stream whose kernels run before waiting thread blocks of the program; the driver clamps it to the
 // device's range.
 inline constexpr int kHighestPriority = -100;
-// Conditions for a stream that waits for a word; the first compares cyclically.
+// Conditions under which a stream waits for a word; the first one compares cyclically.
 inline constexpr unsigned kWaitAtLeast = 0;
 inline constexpr unsigned kWaitFlush = 1U << 30;
 inline constexpr unsigned kEventDisableTiming = 2;
@@ -103,7 +104,7 @@ struct PitchedCopy {
   std::size_t width = 0, height = 0;
 };
 
-// A write or a wait of 32 bits in a stream.
+// A 32-bit write or wait in a stream.
 struct StreamOperation {
   enum Kind : int { kWait = 1, kWrite = 2 };
   int kind = kWrite;
@@ -115,7 +116,7 @@ struct StreamOperation {
 };
 static_assert(sizeof(StreamOperation) == 48);
 
-// Kind of an exported chunk; the device that may touch a mapping, and how.
+// Kind of an exported chunk; the device that may access a mapping, and how.
 inline constexpr int kHandleFileDescriptor = 1;
 using ChunkHandle = unsigned long long;
 struct MappingAccess {
@@ -170,7 +171,7 @@ struct MappingAccess {
   X(launch, (FunctionHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, StreamHandle,      \
              void**, void**))
 
-// Functions for memory in chunks (VMM), which programs map themselves. Used if the driver has all of them.
+// Functions for chunked memory (VMM), which programs map themselves. Used if the driver has all of them.
 #define HR_DEVICE_CHUNK_FUNCTIONS(X)                                                                                 \
   X(chunk_retain, (ChunkHandle*, void* address))                                                                     \
   X(chunk_export, (void* descriptor, ChunkHandle, int type, unsigned long long))                                     \
@@ -182,7 +183,7 @@ struct MappingAccess {
   X(chunk_unmap, (DeviceAddress, std::size_t))                                                                       \
   X(set_access, (DeviceAddress, std::size_t, const MappingAccess*, std::size_t count))
 
-// The maker's own names for the things that programs use, for messages.
+// The maker's own names for the objects that programs use, for messages.
 struct Names {
   const char* maker = "device";
   const char* stream_type = "";
@@ -205,7 +206,7 @@ struct Driver {
 #undef HR_DEVICE_MEMBER
   bool has_chunks = false;  // true if it has HR_DEVICE_CHUNK_FUNCTIONS
 
-  // Null if the driver lacks them. The id differs for every context ever made in the process.
+  // Null if the driver lacks them. The id is different for every context ever created in the process.
   Result (*context_id)(ContextHandle, unsigned long long*) = nullptr;
   Result (*stream_is_capturing)(StreamHandle, int* status) = nullptr;
   Result (*exchange_capture_mode)(int* mode) = nullptr;
@@ -222,18 +223,18 @@ struct Driver {
   Result (*function_load)(FunctionHandle) = nullptr;
 };
 
-// A maker of devices. open(): loads its driver and fills the table; false, with the reason logged, if there is none
-// that can be used or a setting forbids it.
+// A maker of devices. open() loads its driver and fills the table; false, with the reason logged, if there is no usable
+// driver or a setting forbids it.
 struct Maker {
   const char* name;
   bool (*open)(Driver* table);
 };
 
 // The program may be capturing a stream (a graph), in this thread or in another one. Until the capture has ended,
-// the driver rejects all calls that could wait, and each rejected call invalidates the capture. None of our streams is
-// captured, so the members of the table that could be rejected are called in the relaxed capture mode
-// (exchange_capture_mode), and the thread's own mode is restored on return. Only the legacy default stream
-// must still be avoided (default_stream_barred()).
+// the driver rejects all calls that could wait, and each rejected call invalidates the capture. The library's own
+// streams are never captured, so the table's functions that could be rejected are called in the relaxed capture mode
+// (exchange_capture_mode), and the thread's own mode is restored on return. Only the legacy default stream must still
+// be avoided (default_stream_barred()).
 
 // Returns null if no maker has a usable driver. The first call opens the libraries of the makers.
 const Driver* find_driver();
@@ -241,11 +242,11 @@ const Driver* find_driver();
 // Returns the driver; find_driver() must have succeeded.
 const Driver& driver() noexcept;
 
-// True if the program captures a stream of the current context that synchronises with the legacy default stream. The
-// latter must then be neither used nor queried until the capture has ended.
+// True if the program is capturing a stream of the current context that synchronises with the legacy default stream.
+// That stream must then be neither used nor queried until the capture has ended.
 [[nodiscard]] bool default_stream_barred() noexcept;
 
-// Name and text of an error, for messages: "NAME (text)". Both belong to the driver and are never freed.
+// Name and description of an error, for messages: "NAME (text)". Both belong to the driver and are never freed.
 struct ErrorText {
   const char* name = "unknown device error";
   const char* text = "";

@@ -1,4 +1,4 @@
-// Imports: searches the dynamic loader's tables for functions that the program and its libraries import.
+// Imports: searches the dynamic loader's tables for functions imported by the program and its libraries.
 //
 // For checks that must not start a run-time library that the program does not use. Threads: library lock.
 #pragma once

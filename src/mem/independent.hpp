@@ -1,8 +1,8 @@
-// IndependentScope: work on memory that is classified in it is not ordered after the legacy default stream.
+// IndependentScope: work on memory that is classified in this scope is not ordered after the legacy default stream.
 //
-// An operation that the program enqueued in a stream starts when the stream reaches it, so all earlier work on its
-// buffers is done. The stream then waits for the operation. If the operation waited for the default stream, or for
-// a stream that synchronises with it, the two would often wait for each other. In this scope views are therefore marked
+// An operation that the program has enqueued in a stream starts when the stream reaches it, so all earlier work on its
+// buffers is done. The stream then waits for the operation. If the operation waited for the default stream, or for a
+// stream that synchronises with it, the two would often wait for each other. In this scope views are therefore marked
 // (Location::independent), and Context::of() gives their context's independent twin, none of whose streams synchronises
 // with the default stream.
 //

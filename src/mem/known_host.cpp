@@ -62,8 +62,8 @@ Range own_stack() noexcept {
   return stack;
 }
 
-// True if the address is in the part of the stack that is in use. Below that, if the stack can still grow, there may be
-// another mapping.
+// True if the address is in the part of the stack that is in use. Below that, where the stack can still grow, there may
+// be another mapping.
 [[gnu::noinline]] bool on_own_stack(std::uintptr_t address) noexcept {
   if (address < reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0))) return false;
   thread_local const Range stack = own_stack();

@@ -1,6 +1,7 @@
-// mem: classifies memory by its address, and copies between kinds. It is one interface for host and device memory.
+// mem: classifies memory by its address, and copies between kinds of memory. It is a single interface for host and
+// device memory.
 //
-// The driver of the devices is opened when MPI is initialised, at the latest at the first classification; if there is
+// The driver of the devices is opened when MPI is initialised, at the latest on the first classification; if there is
 // none, classification is one predictable branch. Before the program itself has initialised its devices, every
 // classification returns "host" (no context is ever created for a classification). The driver's answers are kept only
 // for a driver epoch (base/driver_epoch.hpp): the program may free and allocate between two epochs. Threads: library
@@ -20,10 +21,10 @@ enum class Kind : std::uint8_t { kHost, kManaged, kDevice };
 struct Location {
   Kind kind = Kind::kHost;
   bool pinned = false;       // host memory registered with the driver, from the first byte to the last
-  bool managed = false;      // managed memory; kind is kDevice if a device touched it last
-  bool chunks = false;       // VMM memory that can be exported, chunk by chunk
+  bool managed = false;      // managed memory; kind is kDevice if a device accessed it last
+  bool chunks = false;       // VMM memory that can be exported in chunks
   bool independent = false;  // work on it is not ordered after the default stream (independent.hpp)
-  std::int16_t device = -1;  // ordinal of the device that owns it; -1 for host memory unless pinned
+  std::int16_t device = -1;  // ordinal of the device that owns the memory; -1 for host memory unless pinned
   void* context = nullptr;   // context that the allocation, or the pinning, belongs to; null for pool and VMM memory
   std::uintptr_t base = 0;   // start of the allocation (0 for host; pinned: of that part; VMM: perhaps of a chunk)
   std::size_t bytes = 0;     // its size
@@ -41,10 +42,10 @@ Status classify_slow(const void* address, std::size_t bytes, Location* location)
 }  // namespace detail
 
 // Determines the kind of the memory at `address`. Memory that the driver does not know is host memory, and so are
-// `bytes` bytes of which it knows only a part, as it refuses to copy them as one. Managed memory whose middle page (of
-// `bytes` from there) was last touched by a device counts as the device's for now. The CPU may access any other managed
-// memory next, so for it earlier work of the program on the legacy default stream is complete on return. Errors:
-// MPI_ERR_BUFFER, naming the pointer and the driver's error, if a device is in an error state.
+// `bytes` bytes of which it knows only a part, as it refuses to copy them in one operation. Managed memory whose middle
+// page (of the `bytes` bytes there) was last accessed by a device counts as device memory for now. The CPU may access
+// any other managed memory next, so for it earlier work of the program on the legacy default stream is complete on
+// return. Errors: MPI_ERR_BUFFER, naming the pointer and the driver's error, if a device is in an error state.
 inline Status classify(const void* address, Location* location, std::size_t bytes = 0) {
   if (!detail::maybe_device) [[likely]] {
     *location = Location{};
@@ -53,7 +54,7 @@ inline Status classify(const void* address, Location* location, std::size_t byte
   return detail::classify_slow(address, bytes, location);
 }
 
-// Does the same for an address for which known_host() is false: queries the driver.
+// classify() for an address for which known_host() is false: queries the driver.
 Status classify_unknown(const void* address, Location* location, std::size_t bytes = 0);
 
 // Makes the library classify every buffer from now on, as if a driver had been found: for checks. Call after init().
@@ -63,17 +64,17 @@ inline void check_every_buffer() noexcept { detail::maybe_device = true; }
 inline bool maybe_device() noexcept { return detail::maybe_device; }
 
 // True if the address alone shows that it is host memory (known_host.hpp): the heap, the stack, the program's data.
-// Does not query the driver; memory there that the program has registered with it is host memory all the same.
+// Does not query the driver; memory there that the program has registered with the driver is still host memory.
 [[nodiscard]] bool known_host(const void* address) noexcept;
 
-// Returns MPI_ERR_BUFFER if [address, address + bytes) leaves the device allocation that it starts in.
+// Returns MPI_ERR_BUFFER if [address, address + bytes) extends beyond the device allocation in which it starts.
 Status check_range(const void* address, std::size_t bytes, const Location& location);
 
-// Copies between memory of any kinds; the data is visible to every stream and to the CPU on return. Ordered after
+// Copies between any kinds of memory; the data is visible to every stream and to the CPU on return. Ordered after
 // earlier work of the caller on the legacy default stream.
 Status copy(void* to, const Location& to_where, const void* from, const Location& from_where, std::size_t bytes);
 
-// Sets functions that are called about exported memory (mem/device/ipc.hpp): `begin` at the first export, after which
+// Sets functions that are called about exported memory (mem/device/ipc.hpp): `begin` on the first export, after which
 // sweep_exports() must be called to look for allocations that the program has freed; `revoke` for each process that may
 // have mapped such an allocation, and which then calls forget_peer_memory(); `refuse` when VMM memory of `process`
 // cannot be mapped here, and that process then calls hide_chunks_from().
@@ -84,13 +85,13 @@ void sweep_exports();
 void forget_peer_memory(int process, std::uint64_t allocation) noexcept;
 void hide_chunks_from(int process);
 
-// Makes the state and opens the library of the devices' driver, if there is one, without calling any of its functions.
-// Otherwise the first message would have to do this (0.2 ms).
+// Creates the state and opens the device driver's library, if there is one, without calling any of its functions.
+// Otherwise the first message would have to do this.
 void init();
 
 // True if a usable driver and at least one device are present (may load the driver; creates no context).
 bool device_available();
-// Does the same for one maker, identified by its MPIX_GPU_SUPPORT_* number.
+// device_available() for one maker, identified by its MPIX_GPU_SUPPORT_* number.
 bool device_available(int support);
 
 // Releases everything that the library holds on devices (streams, modules, staging) and ends the state. Called once

@@ -15,7 +15,7 @@ bool look_up(const char* name, Function*& function) {
   return function != nullptr;
 }
 
-// True if a query about the device does not start it. Without a driver in use, devices are of another kind, which the
+// True if a query about the device does not start it. Without a driver in use, the devices are of a kind that the
 // library does not use.
 bool may_ask(int device) { return device::find_driver() == nullptr || device::context_exists(device); }
 
@@ -77,7 +77,7 @@ bool openacc_queue_is_busy() {
   if (!look_up("acc_is_present", is_present) || !look_up("acc_async_test_all", all_done)) return false;
   if (openacc_device() < 0) return false;
   // Some libraries abort the program when a thread that has not used OpenACC yet queries its queues; acc_is_present()
-  // is such a use.
+  // counts as a use.
   char here = 0;
   static_cast<void>(is_present(&here, 1));
   return all_done() == 0;

@@ -1,7 +1,7 @@
-// Queries the present tables of OpenACC and OpenMP: which host memory has a copy on a device, according to their
+// Queries the present tables of OpenACC and OpenMP: which host memory has a copy on a device, as reported by their
 // run-time libraries.
 //
-// The functions are those of the standards (acc_deviceptr, omp_target_is_present, ...). Each query looks them up among
+// Uses the functions of the standards (acc_deviceptr, omp_target_is_present, ...). Each query looks them up among
 // all libraries that the program has loaded: those of any compiler are suitable, and none is required. A library that
 // has not been used yet may start its device when it is queried; so it is queried only once that device has a context,
 // and only about a model that the program uses. For checks, as a query takes microseconds. Threads: library lock;

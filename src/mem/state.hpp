@@ -1,5 +1,5 @@
-// State of mem/ for the process: made by init() or at its first use, destroyed by shutdown(), after which the next use
-// makes a new one.
+// State of mem/ for the process: created by init() or on first use, destroyed by shutdown(), after which the next use
+// creates a new one.
 //
 // It does not hold facts that cannot change while the process lives: the opened driver (device.hpp), the
 // location of the program's own memory (known_host.cpp), the open page table (residency.cpp), and that the program uses
@@ -31,7 +31,7 @@ struct State {
   // Answers of any epoch, for RecallScope.
   Answer recalled[16];
   unsigned next_recalled = 0;
-  bool last_was_the_drivers = false;  // the last buffer of which the driver was queried was the driver's memory
+  bool last_was_the_drivers = false;  // the last buffer about which the driver was queried was known to the driver
   FileStates<State> files;
 };
 

@@ -1,4 +1,4 @@
-// Lengths of arrays with an element per peer or neighbour of a communicator.
+// Lengths of arrays with one element per peer or neighbour of a communicator.
 #include "mpich/arguments.hpp"
 
 #include "mpich/entry.hpp"

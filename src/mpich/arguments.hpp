@@ -62,7 +62,7 @@ class HandleOut {
   Standard object_ = nullptr;
 };
 
-// Calls change a handle only to the null handle.
+// A call can change a handle only to the null handle.
 template <Kind kind>
 class HandleInOut {
  public:
@@ -260,7 +260,7 @@ class StatusesOut : public Array<Status, MPI_Status> {
 
 // --- Text ---
 
-// The program's array has room for kTheirs characters, but the library may write kOurs.
+// The program's array holds kTheirs characters, but the library may write kOurs.
 template <int kTheirs, int kOurs>
 class Text {
  public:
@@ -272,7 +272,7 @@ class Text {
     std::memcpy(theirs_, text_, length);
     theirs_[length] = '\0';
   }
-  // Limits `length`, the length of the library's text, to that of the copy.
+  // Limits `length`, the length of the library's string, to that of the copy.
   void clip(int* length) const noexcept {
     if (length != nullptr) *length = std::min(*length, kTheirs - 1);
   }

@@ -15,7 +15,7 @@ Function* find_beyond(const char* name) {
   return library == nullptr ? nullptr : reinterpret_cast<Function*>(dlsym(library, name));
 }
 
-// Returns the function's result; MPI_ERR_UNSUPPORTED_OPERATION if there is none.
+// Returns the function's result; MPI_ERR_UNSUPPORTED_OPERATION if there is no such function.
 template <class... Arguments>
 int call_beyond(const char* name, Arguments... arguments) {
   auto* const function = find_beyond<int(Arguments...)>(name);

@@ -1,5 +1,5 @@
 // Functions whose translation depends on more than the kinds of their arguments (api/mpich.yaml, by_hand), functions
-// that only MPICH has, and functions of MPI 1 without a direct replacement.
+// that exist only in MPICH, and MPI-1 functions without a direct replacement.
 #include <cstdio>
 #include <cstdlib>
 
@@ -51,7 +51,7 @@ bool is_root(MPI_Comm comm, int root) {
 }
 
 // Translates the codes of a failed spawn. If nothing was started, all codes are the class of the error. `most` may be
-// wrong at a process that is not the root.
+// wrong on processes other than the root.
 void spawn_codes_out(int code, int* codes, int most) {
   if (code == MPI_SUCCESS || codes == nullptr) return;
   int wanted = code;
@@ -60,8 +60,7 @@ void spawn_codes_out(int code, int* codes, int most) {
 }
 
 // Translates the integers of a constructor that are constants (MPI 5.0 section 5.1.13): for subarray and darray, the
-// last one is the order; for darray, before it are the distributions, their arguments and the sizes of the process
-// grid.
+// last one is the order; for darray, preceded by the distributions, their arguments and the sizes of the process grid.
 void contents_out(int combiner, int* integers, std::int64_t number) {
   if (integers == nullptr || number < 1) return;
   if (combiner != MPI_COMBINER_SUBARRAY && combiner != MPI_COMBINER_DARRAY) return;
@@ -184,7 +183,7 @@ HR_ENTRY(MPI_Type_get_contents_c,
 }
 HR_ALIAS(MPI_Type_get_contents_c, MPI_Type_get_contents_c);
 
-// A file's handle is a pointer in MPICH, too; libmpi_abi.so.1 assigns the number.
+// A file handle is a pointer in MPICH as well; libmpi_abi.so.1 assigns the number.
 HR_ENTRY(MPI_File_toint, int entry_MPI_File_toint(File file)) {
   return file == nullptr ? 0 : standard.MPI_File_toint(file_in(file));
 }

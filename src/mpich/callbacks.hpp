@@ -1,10 +1,10 @@
 // Functions of the program that the library calls: their arguments are translated to MPICH's ABI, and their results to
 // the standard's.
 //
-// The standard passes most of them a pointer of the program ("extra state"). For these, one function of the library
-// serves all, and that pointer is replaced by one to a record with the function to call. Operations and error handlers
-// get no such pointer. For these, there are kFunctions functions of each kind here, and each function of the program
-// is assigned one of them permanently, as an operation may still run after it has been freed.
+// The standard passes most of them a pointer of the program ("extra state"). For these, a single function of the
+// library suffices, and the pointer is replaced with one to a record that contains the function to call. Operations and
+// error handlers get no such pointer. For these, there are kFunctions functions of each kind here, and each function of
+// the program is permanently assigned one of them, as an operation may still run after it has been freed.
 //
 // Threads: any.
 #pragma once

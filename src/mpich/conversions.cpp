@@ -7,7 +7,7 @@ namespace {
 
 constexpr int kClassMask = 0xffff;
 
-// True for the classes of mpi-ext.h, which have the same numbers in MPICH.
+// True for the error classes of mpi-ext.h, which have the same numbers in MPICH.
 constexpr bool is_extension(int error_class) noexcept {
   return error_class >= MPIX_ERR_PROC_FAILED && error_class <= MPIX_ERR_REVOKED;
 }

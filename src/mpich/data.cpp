@@ -1,5 +1,5 @@
-// Variables that MPICH's mpi.h declares: each is an address with a meaning, whose contents are never read. mpi.h is not
-// included, as it has macros of these names.
+// Variables that MPICH's mpi.h declares: only their addresses have a meaning, and their contents are never read. mpi.h
+// is not included, as it has macros of these names.
 #define HR_EXPORT __attribute__((visibility("default")))
 
 namespace {

@@ -1,7 +1,7 @@
 // Macros for functions that programs built for MPICH call.
 //
-// MPICH's MPI_Send and that of libmpi_abi.so.1 have the same name but different arguments. So a function here has a
-// different name in C++ than for the linker, and the functions of libmpi_abi.so.1 are called by address.
+// MPICH's MPI_Send and that of libmpi_abi.so.1 have the same name but different arguments. So a function here has
+// different names in C++ and for the linker, and the functions of libmpi_abi.so.1 are called by address.
 #pragma once
 
 #include "mpi.h"

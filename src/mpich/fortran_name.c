@@ -1,4 +1,4 @@
-// Replaces the Fortran libraries of MPICH, with which C programs are also linked. Prints an error for programs that
+// Replaces MPICH's Fortran libraries, with which C programs are also linked. Prints an error for programs that
 // initialise MPI from Fortran. Those libraries contain MPICH's Fortran interface; this one does not
 // (docs/adr/0021-fortran.md).
 #include <stdio.h>

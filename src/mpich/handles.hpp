@@ -2,9 +2,9 @@
 //
 // Predefined handles are in tables made from api/mpich.yaml. The handle of an object that the program made is the
 // number of a slot, which holds the address, so that in() is two loads. The reverse direction is needed for callbacks
-// and for functions that return an existing object (a communicator's error handler). So a slot's number can be found by
+// and for functions that return an existing object (a communicator's error handler). So slots can be looked up by
 // address, and a second handle of an object is the same number with one more use. Requests and messages are returned
-// only once: they need a slot and nothing else. An empty slot, and anything that is not a handle, becomes a null
+// only once: they need only a slot. An empty slot, and anything that is not a handle, becomes a null
 // pointer, which libmpi_abi.so.1 rejects.
 //
 // Threads: any. A slot's address is written before its number is returned. Objects: one mutex per kind. Requests: each
@@ -29,7 +29,7 @@ struct Slot {
   unsigned uses;              // number of the object's handles that the program has not freed
 };
 
-// Slots of one kind; grows by chunks, which never move and are never freed.
+// Slots of one kind; grows in chunks, which never move and are never freed.
 class Slots {
  public:
   void* find(unsigned index) const noexcept {

@@ -31,8 +31,8 @@ const char* name_of(const char* path) {
 
 bool starts_with(const char* text, const char* prefix) { return std::strncmp(text, prefix, std::strlen(prefix)) == 0; }
 
-// Reports a second library with MPICH's or Open MPI's names, as some calls of the program would go there and others
-// here.
+// Reports a second library with MPICH's or Open MPI's names, as some of the program's calls would go to that library
+// and others to this one.
 int look_at(dl_phdr_info* info, std::size_t /*size*/, void* own) {
   const char* const path = info->dlpi_name;
   if (path == nullptr || *path == '\0') return 0;
@@ -55,7 +55,7 @@ int look_at(dl_phdr_info* info, std::size_t /*size*/, void* own) {
 }
 
 void* open_standard(const std::string& own) {
-  // A process must have only one copy, so one that is already loaded is used.
+  // A process must have only one copy, so a copy that is already loaded is used.
   void* library = dlopen(kStandardLibrary, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
   if (library != nullptr) return library;
   const std::size_t slash = own.rfind('/');

@@ -1,7 +1,7 @@
 // Converts between MPICH's status and the standard's.
 //
-// If a call leaves a status unchanged, as a whole or in parts, the program's contents must stay: reset() marks it, and
-// to_mpich() writes only the fields that the call has set.
+// If a call leaves a status unchanged, as a whole or in parts, the program's contents must be preserved: reset() marks
+// the status, and to_mpich() writes only the fields that the call has set.
 #pragma once
 
 #include <cstring>

@@ -13,11 +13,11 @@ namespace {
 
 using StandardStream = void*;  // MPIX_Stream of include/mpi-ext.h
 
-// MPICH's MPIX_STREAM_NULL, and the first of the handles that are given out.
+// MPICH's MPIX_STREAM_NULL, and the first handle that is assigned.
 constexpr int kNullStream = 0x3c000000;
 constexpr int kFirstStream = 0x7c000000;
 
-// The streams behind handles; a freed one is null, and its handle is given out again.
+// The streams behind handles; a freed one is null, and its handle is reused.
 struct Streams {
   std::mutex mutex;
   std::vector<StandardStream> all;
@@ -27,7 +27,7 @@ Streams& streams() {
   return *made;
 }
 
-// A handle of no stream becomes the address of no stream.
+// An invalid handle becomes an invalid address.
 StandardStream stream_in(int handle) {
   if (handle == kNullStream) return nullptr;
   Streams& known = streams();

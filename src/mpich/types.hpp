@@ -5,7 +5,7 @@
 
 namespace hr::mpich {
 
-// MPI_Status. The count of bytes has 63 bits: count_lo, then count_hi_and_cancelled from bit 1 on; bit 0: cancelled.
+// MPI_Status. The byte count has 63 bits: count_lo, then count_hi_and_cancelled from bit 1 on; bit 0: cancelled.
 struct Status {
   int count_lo;
   int count_hi_and_cancelled;

@@ -1,10 +1,10 @@
 // BufferPool: the attached buffer for buffered sends (MPI 5.0 section 3.6) of the process, a communicator or a session.
 //
 // A buffered send copies its packed data here and completes; the copy is freed when the message has left. The user's
-// buffer must have room for the data and 64 bytes per message, or the send fails with MPI_ERR_BUFFER; an automatic
-// buffer grows as needed.
-// Owner: the object that the buffer is attached to; it outlives its pending sends, as detach and flush wait for them.
-// Threads: library lock.
+// buffer must have space for the data and 64 more bytes per message, or the send fails with MPI_ERR_BUFFER; an
+// automatic buffer grows as needed.
+// Owner: the object to which the buffer is attached; the pool outlives its pending sends, as detach and flush wait for
+// them. Threads: library lock.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class BufferPool {
   BufferPool& operator=(const BufferPool&) = delete;
 
   [[nodiscard]] bool attached() const noexcept { return attached_; }
-  // Attaches a buffer; MPI_ERR_BUFFER if there is one already. `automatic`: the library provides the memory.
+  // Attaches a buffer. Errors: MPI_ERR_BUFFER if there is one already. `automatic`: the library provides the memory.
   Status attach(void* address, Count size, bool automatic);
   // Waits for all pending sends, then returns the attached buffer.
   Status detach(void** address, Count* size);
@@ -34,9 +34,9 @@ class BufferPool {
   // Frees the space of messages that have left, without waiting.
   void reap();
 
-  // Packs the data here and starts the send; the request is complete at once for the caller.
+  // Packs the data here and starts the send; for the caller, the request is complete immediately.
   Status send(const layout::View& data, int to_proc, const Envelope& envelope);
-  // Returns kOk if there is room for a message of this length now, else MPI_ERR_BUFFER.
+  // Returns kOk if there is space for a message of this length now, else MPI_ERR_BUFFER.
   Status check_room(std::size_t bytes);
 
  private:
@@ -46,7 +46,7 @@ class BufferPool {
     std::byte* own_memory;  // automatic buffers
     std::uint64_t number;
   };
-  // Finds room for a message and its overhead, or MPI_ERR_BUFFER; an automatic buffer always has room.
+  // Finds space for a message and its overhead. Errors: MPI_ERR_BUFFER; never for an automatic buffer.
   Status room_for(std::size_t wanted, std::size_t* at);
   // Finds a free range; false if there is none. *at: its offset.
   bool find_room(std::size_t bytes, std::size_t* at);

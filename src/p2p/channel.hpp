@@ -3,22 +3,22 @@
 // Channel 0 is the engine under the library lock. Every other channel has its own matchers, rings, requests and lock,
 // so that threads which use different channels share nothing that changes. All messages of one context use the channel
 // that comm/ maps it to, the same in all members; it carries host and device memory between processes of one host.
-// Endpoints are made when this process first uses the channel: at(), and the first message to each process.
+// Endpoints are created when this process first uses the channel: in at(), and for the first message to each process.
 //
 // Order and matching are those of p2p.hpp: one context has one matcher and one ring per pair. Short messages are sent
 // eagerly. For longer and synchronous ones the receiver reads the data from the sender's memory; where the system does
 // not permit that, the sender streams it through the ring. Data that is not contiguous host memory is packed into a
 // copy, under the library lock.
 //
-// Progress: a wait polls its channel, and sometimes all others (channel 0 by its lock, which it only tries). Channel 0
-// polls the others by a hook. A sleeping thread is woken by its channel's doorbell, and checks the others at the end of
-// each short sleep.
+// Progress: a wait polls its channel, and occasionally all others (channel 0 under its lock, which it only tries to
+// take). Channel 0 polls the others in a hook. A sleeping thread is woken by its channel's doorbell, and checks the
+// others at the end of each short sleep.
 //
 // Owner: p2p/, from the first at() to finalize(). Threads: all member functions take the channel's lock themselves.
 // Order of locks: a thread that holds a channel's lock may wait for the library lock; one that holds the library lock
-// only tries a channel's. Callers must not hold the library lock (LibraryLock::suspend()). Memory order: a request's
-// completion flag is released by the completing thread and acquired by Request::complete(); everything else is ordered
-// by the locks.
+// only tries to take a channel's. Callers must not hold the library lock (LibraryLock::suspend()). Memory order: a
+// request's completion flag is released by the completing thread and acquired by Request::complete(); everything else
+// is ordered by the locks.
 #pragma once
 
 #include <atomic>
@@ -42,7 +42,7 @@ namespace hr::p2p {
 
 class Channel;
 
-// A test-and-set lock. A waiting thread yields its core soon, as the owner may need it.
+// A test-and-set lock. A waiting thread soon yields its core, as the owner may need it.
 class ChannelLock {
  public:
   void lock() noexcept {
@@ -73,25 +73,26 @@ struct ChannelUser {
   std::atomic<std::uint32_t>* operations = nullptr;
 };
 
-// State of a request of a channel. Owner: the channel, which keeps it with its request for the next operation.
+// State of a channel's request. Owner: the channel, which keeps it with the request for the next operation.
 struct ChannelOperation {
   Channel* channel = nullptr;
   Request* request = nullptr;
   std::byte* data = nullptr;  // contiguous data: the program's, or `copy`
   std::size_t bytes = 0;      // size of a receive's buffer, length of a send
   std::unique_ptr<std::byte[]> copy;
-  layout::View view;           // data that must be unpacked or packed again; valid if `type` is set
+  layout::View view;           // description of data that must be unpacked, or packed again; valid if `type` is set
   Ref<layout::Datatype> type;  // kept alive until the end (library lock)
   std::size_t moved = 0;       // bytes of a streamed message moved so far
   std::size_t total = 0;       // likewise
-  std::uint64_t receiver = 0;  // cookie of its receiver's request, likewise
+  std::uint64_t receiver = 0;  // cookie of the receiver's request, likewise
   ChannelUser user;
   ChannelOperation* whole = nullptr;  // the pair that contains this operation
   int parts = 0;                      // number of operations of a pair that are in progress
-  bool shared = false;                // true for the one request that all sends use that complete at once
-  bool plain = false;                 // true for a receive into contiguous memory whose end only its request shows
-  bool freed = false;                 // true if the program has no handle any more
-  bool buffered = false;              // true for a persistent buffered send, each start of which sends a copy
+  bool shared = false;                // true for the request that all immediately complete sends share
+  bool plain = false;                 // true for a receive into contiguous memory whose completion only its request
+                                      // shows
+  bool freed = false;                 // true if the program no longer has a handle
+  bool buffered = false;              // true for a persistent buffered send, which sends a copy on each start
   std::uint16_t uses = 0;             // number of times that the request has been given back; part of its cookie
   ChannelOperation* next = nullptr;   // free ones
 };
@@ -110,18 +111,18 @@ class Channel {
   Status send(const ChannelBuffer& data, int proc, const Envelope& envelope, Mode mode);
   Status isend(const ChannelBuffer& data, int proc, const Envelope& envelope, Mode mode, const ChannelUser& user,
                Request** out);
-  // Sends a copy, and completes at once for the caller.
+  // Sends a copy; complete for the caller on return.
   Status send_copy(const ChannelBuffer& data, int proc, const Envelope& envelope);
   Status receive(const ChannelBuffer& data, const Envelope& wanted, Object* communicator, Completion* completion);
   Status ireceive(const ChannelBuffer& data, const Envelope& wanted, const ChannelUser& user, Request** out);
   // Starts both as one request, which has the completion of the receive. A send to process -1, or a receive from
-  // source MPI_PROC_NULL, is left out.
+  // source MPI_PROC_NULL, is omitted.
   Status pair(const ChannelBuffer& out_data, bool copied, int proc, const Envelope& envelope,
               const ChannelBuffer& in_data, const Envelope& wanted, const ChannelUser& user, Request** out);
   Status init(bool is_receive, const ChannelBuffer& data, int proc, const Envelope& envelope, Mode mode, bool buffered,
               const ChannelUser& user, Request** out);
   Status start(Request& request);
-  // Waits for a matching message, or checks for one once. *taken, if not null: the message is removed from the queue.
+  // Waits for a matching message, or checks for one once. If `taken` is not null, removes the message from the queue.
   Status probe(const Envelope& wanted, bool waits, Object* communicator, bool* found, Completion* completion,
                Unexpected** taken);
   Status imreceive(const ChannelBuffer& data, Unexpected* message, const ChannelUser& user, Request** out);
@@ -139,12 +140,12 @@ class Channel {
   // Ends all operations that wait on a context. Called with the library lock: false if the lock of the channel is
   // taken; try again.
   [[nodiscard]] bool try_end(std::uint32_t context, Status why);
-  // False if no operation that the program has started on the context is incomplete. Called with the library lock: also
-  // true if the lock of the channel is taken; try again.
+  // False if all operations that the program has started on the context are complete. Called with the library lock:
+  // also true if the lock of the channel is taken; try again.
   [[nodiscard]] bool may_have_pending(std::uint32_t context);
   // Makes a round of progress for other channels; does nothing if the lock is taken.
   bool try_round();
-  // True if messages that the program has no handle of, or that wait for room, have not left this process yet, and
+  // True if messages of which the program has no handle, or that wait for space, have not left this process yet, and
   // may still do so.
   [[nodiscard]] bool has_unsent() noexcept;
   void close();
@@ -171,8 +172,8 @@ class Channel {
   struct Peer {
     int proc = -1;
     counters::Amount* sent = nullptr;  // its counts
-    std::size_t eager_below =
-        0;  // messages shorter than this are sent eagerly and at once; 0 if not connected, or if earlier ones wait
+    std::size_t eager_below = 0;  // messages shorter than this are sent eagerly and immediately; 0 if not connected, or
+                                  // if earlier ones are waiting
     std::size_t eager_bytes = 0;
     std::size_t chunk = 0;
     transport::Transport* memory = nullptr;
@@ -247,7 +248,7 @@ class Channel {
   }
   [[gnu::noinline]] void begin_receive_slowly(ChannelOperation& operation, Queues& here);
   void take_message(ChannelOperation& operation, Unexpected* message);
-  // Make and end the record of an unexpected message. Records of short ones are kept for the next.
+  // Create and destroy the record of an unexpected message. Records of short messages are kept for reuse.
   Unexpected* make_unexpected(std::size_t payload_bytes);
   void end_unexpected(Unexpected* message) noexcept;
   // Stores a message of contiguous data where it belongs, and completes the receive.
@@ -270,7 +271,7 @@ class Channel {
   bool flush(Peer& peer);
   bool flush_busy();
   bool poll();
-  // The process on which a wait depends: that of the request, or of a source in a communicator.
+  // The process on which a wait depends: that of the request, or that behind a source rank in a communicator.
   struct Awaited {
     const Request* request;
     const Object* communicator;
@@ -308,7 +309,7 @@ class Channel {
   std::vector<Unexpected*> spare_;  // records of kSpareBytes
   std::vector<std::unique_ptr<ChannelOperation>> all_;
   Request* done_ = nullptr;
-  // Protocols by their places in counters::Part::received.
+  // Indices of protocols in counters::Part::received.
   std::size_t local_copy_ = 0;
   std::size_t single_copy_ = 0;
   std::size_t stream_ = 0;
@@ -319,30 +320,30 @@ namespace channels {
 // Offers channels to the other processes; called once by a process whose threads may all call MPI, before it takes part
 // in the creation of a communicator. False where there can be none (docs/adr/0048-channels.md). Threads: library lock.
 bool offer();
-// Returns the number of channels that the process offers, and 1 for one that offers none or is on another host. All
+// Returns the number of channels that the process offers; 1 if it offers none or is on another host. All
 // processes that call this get the same number.
 [[nodiscard]] int offered_by(int proc) noexcept;
-// Returns the channel, opened at its first use; null if there is no memory: the detail contains the reason. Threads:
+// Returns the channel, opened on first use; null, with the reason in the detail, if there is no memory. Threads:
 // library lock.
 Channel* at(int number);
-// Ends all operations that wait on a context of this channel, at the latest when its lock is free. Threads: library
-// lock.
+// Ends all operations that wait on a context of this channel, at the latest when the channel's lock is free. Threads:
+// library lock.
 void end(int number, std::uint32_t context, Status why);
-// Sets the function that returns the process behind a source in a communicator; -1: none. Threads: any may call it
+// Sets the function that returns the process behind a source rank in a communicator; -1: none. Threads: any may call it
 // while the communicator exists.
 void find_members_with(int (*process_in)(const Object& communicator, int source)) noexcept;
-// Sets a function that a round of progress of channel 0 calls now and then. Threads: library lock.
+// Sets a function that rounds of progress of channel 0 call occasionally. Threads: library lock.
 void tidy_with(void (*tidy)());
 // Makes a round of channel 0, and of the others, unless another thread has the library lock.
 void progress_others();
-// Sends the messages that wait for room, then closes the channels. Threads: library lock.
+// Sends the messages that wait for space, then closes the channels. Threads: library lock.
 void finalize();
 
-// Call after a test or probe that has found nothing, without locks: makes progress on the other channels, and yields
-// the core, now and then.
+// Call after a test or probe that has found nothing, without locks: occasionally makes progress on the other channels,
+// and yields the core.
 void pause_after_test();
 
-// Paces a loop over several channels: call after each fruitless round, without locks.
+// Paces a loop over several channels: call it after each fruitless round, without locks.
 class Pace {
  public:
   Pace() = default;
@@ -355,7 +356,7 @@ class Pace {
 
  private:
   unsigned rounds_ = 0;
-  bool timed_ = false;  // the wait has become long, and is counted
+  bool timed_ = false;  // the wait has become long, and is being counted
 };
 
 }  // namespace channels

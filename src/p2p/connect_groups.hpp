@@ -1,4 +1,5 @@
-// Processes of other jobs in p2p: they are connected and disconnected while messages are pending (MPI 5.0 chapter 11).
+// Processes of other jobs in p2p: they may be connected and disconnected while messages are pending (MPI 5.0 chapter
+// 11).
 //
 // Tables indexed by process grow with boot::processes(). A disconnected process is treated like one never connected; it
 // may be connected again. Threads: library lock.
@@ -12,11 +13,12 @@
 
 namespace hr::p2p {
 
-// *address: how processes on other hosts reach this one, in addition to boot::own_address(); see transport::describe().
+// *address: receives the address at which processes on other hosts reach this one, in addition to boot::own_address();
+// see transport::describe().
 Status describe(bool make, std::string* address);
 // See transport::connect_groups(). boot::processes() already lists the processes of both groups.
 Status connect_groups(const transport::PeerGroups& groups);
-// Disconnects processes with which nothing is pending and for which no call waits.
+// Disconnects processes with which no operation is pending and for which no call waits.
 void disconnect(std::span<const int> procs);
 
 }  // namespace hr::p2p

@@ -27,18 +27,20 @@ struct Envelope {
   int tag = 0;
 };
 
-// Queries that are answered by the layer that makes contexts; used only once a process has failed
+// Queries answered by the layer that creates contexts; used only once a process has failed
 // (process_failure.hpp).
 struct ContextMembers {
-  // Returns the process that a receive from this source waits for; -1: unknown. Null: the source itself.
+  // Returns the process for which a receive from this source waits; -1: unknown. If null, the process is the source
+  // itself.
   int (*process_of)(std::uint32_t context, int source) = nullptr;
-  // Returns a process that sends on the context, by an index from 0 on; -1: there are no more. Null: not known.
+  // Returns the index-th process that sends on the context, counted from 0; -1: there are no more. If null, the senders
+  // are not known.
   int (*sender)(std::uint32_t context, int index) = nullptr;
   // Returns a failed process without which nothing on this context can complete, whatever the source: for a collective
-  // operation, any of its members. -1: there is none. Null: there never is one.
+  // operation, any of its members. -1: there is none. If null, there never is one.
   int (*missing)(std::uint32_t context) = nullptr;
-  // Returns how many of failed_processes() (process_failure.hpp), from the first on, the program has acknowledged for
-  // this context: receives from any source continue without these. Null: all.
+  // Returns how many of failed_processes() (process_failure.hpp), counted from the first, the program has acknowledged
+  // for this context: receives from any source continue without these. If null, all are acknowledged.
   int (*acknowledged)(std::uint32_t context) = nullptr;
 };
 void set_context_members(const ContextMembers& members);
@@ -69,16 +71,16 @@ inline void (*match_checker)(const Request& receive, const Envelope& message) = 
 Status send(const layout::View& data, int to_proc, const Envelope& envelope, Mode mode);
 Status receive(const layout::View& data, const Envelope& wanted, Completion* completion);
 
-// Sends contiguous host memory by the fast path, in standard or ready mode; the program may then reuse its buffer.
+// Sends contiguous host memory on the fast path, in standard or ready mode; the program may then reuse its buffer.
 // Status::again(): the fast path cannot be used; use send() or isend().
 Status send_plain(const std::byte* data, std::size_t bytes, int to_proc, const Envelope& envelope);
 // Returns the request that MPI_Isend returns after send_plain(): complete, with a reference for the caller.
 [[nodiscard]] Request* completed_send_request() noexcept;
 
-// --- non-blocking: *request gets one reference, the caller's ---
+// --- non-blocking: *request receives one reference, which the caller owns ---
 Status isend(const layout::View& data, int to_proc, const Envelope& envelope, Mode mode, Request** request);
 Status ireceive(const layout::View& data, const Envelope& wanted, Request** request);
-// Does the same for contiguous host memory (layout::as_contiguous_host(), View::is_ordinary()) of `bytes` bytes,
+// ireceive() for contiguous host memory (layout::as_contiguous_host(), View::is_ordinary()) of `bytes` bytes,
 // without a View.
 Status ireceive_contiguous(void* buffer, Count count, const layout::Datatype& type, std::size_t bytes,
                            const Envelope& wanted, Request** request);
@@ -99,19 +101,20 @@ Status imreceive(const layout::View& data, Message* message, Request** request);
 // --- completion ---
 // Waits until `request` is complete (or inactive). The completion stays in the request.
 Status wait(Request& request);
-// Cancels a send or receive (section 3.8.4), which then completes, cancelled or not; a send only does so once its
-// receiver has made progress. Eager sends, unless synchronous, are complete already. MPI_ERR_REQUEST for partitioned
-// and collective operations.
+// Cancels a send or receive (section 3.8.4), which then completes, cancelled or not; a send does so only once its
+// receiver has made progress. Eager sends, unless synchronous, are complete already. Errors: MPI_ERR_REQUEST for
+// partitioned and collective operations.
 Status cancel(Request& request);
-// Returns kOk if MPI_Request_free may free it; MPI_ERR_REQUEST for a pending partitioned operation (section 4.2).
+// Returns kOk if MPI_Request_free may free the request; MPI_ERR_REQUEST for a pending partitioned operation (section
+// 4.2).
 Status may_free(const Request& request);
 
-// Makes an already complete request, for operations with MPI_PROC_NULL and the like.
+// Creates a request that is already complete, for operations with MPI_PROC_NULL and the like.
 Request* completed_request(const Completion& completion);
 
 // Buffered sends: buffered.hpp.
 
-// True if both processes can map the same memory; false if they communicate through a network, even on one machine.
+// True if both processes can map the same memory; false if they communicate over a network, even on one machine.
 [[nodiscard]] bool shares_memory(int proc) noexcept;
 
 Status init();

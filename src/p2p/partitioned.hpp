@@ -1,9 +1,9 @@
-// Partitioned communication (MPI 5.0 chapter 4): one persistent message, whose parts the sender marks as ready one by
-// one, and whose receiver can test for the arrival of each of its own parts.
+// Partitioned communication (MPI 5.0 chapter 4): one persistent message, whose parts the sender marks as ready one at a
+// time, and whose receiver can test for the arrival of each of its own parts.
 //
 // The two sides match once, in the order of their init calls, by context, source and tag, apart from all other messages
 // (section 4.2.1). The sender sends an RTS at init; the matching receive answers with the tags of the parts. From then
-// on a ready part is an ordinary message of the context for partitioned communication, so that its protocol suits its
+// on, a ready part is an ordinary message of the context for partitioned communication, so that its protocol suits its
 // memory, and the receiver has a receive posted for each part of the sender. A part of the sender that ends within an
 // element of the receiver's type is received into separate memory and unpacked.
 //
@@ -28,7 +28,7 @@ struct PartitionedArguments {
   int peer_proc = -1;  // -1: MPI_PROC_NULL
 };
 
-// Both make an inactive request, with one reference, the caller's.
+// Both create an inactive request, with one reference, which the caller owns.
 Status partitioned_send_init(const PartitionedArguments& arguments, Request** request);
 Status partitioned_receive_init(const PartitionedArguments& arguments, Request** request);
 
@@ -39,7 +39,7 @@ Status partitioned_receive_init(const PartitionedArguments& arguments, Request**
 Status partitions_ready(Request& request, int low, int high);
 Status partitions_ready(Request& request, int count, const int* partitions);
 
-// Returns the words by which kernels mark partitions of a send, or test those of a receive (include/mpix-device.h).
+// Returns the words with which kernels mark partitions of a send, or test those of a receive (include/mpix-device.h).
 // They live as long as the request; while it is started, every round of progress checks or sets them. Errors:
 // MPI_ERR_REQUEST (not partitioned, or started before there were words), MPI_ERR_NO_MEM.
 Status partition_marks(Request& request, PartitionMarks** marks, int* partitions);

@@ -4,13 +4,13 @@
 //
 // poll() runs one round: transports, pending sends, long copies, then the registered hooks (collective schedules,
 // device events). wait_until() spins, then yields, then sleeps on the doorbell. How long it does each depends on the
-// competition for the core: it yields soon if other ranks or threads wait, and sleeps soon if it competes with a load
-// of other programs (docs/adr/0018-yielding.md). Calls of a program that polls (MPI_Test, MPI_Iprobe) are paced in the
-// same way, once many of them in close succession have found nothing.
+// competition for the core: it yields soon if other ranks or threads wait, and sleeps soon if it competes with other
+// programs (docs/adr/0018-yielding.md). Calls of a program that polls (MPI_Test, MPI_Iprobe) are paced in the same way,
+// once many of them in close succession have found nothing.
 //
 // Both let other threads of the process in: wait_until() between rounds, poll() while it makes a long copy
-// (shared_copy.hpp). So a caller of poll() must leave no operation half done, and must recheck everything that it knew
-// before. No round is begun during a delivery (transport.hpp).
+// (shared_copy.hpp). So a caller of poll() must leave no operation in an intermediate state, and must recheck
+// everything that it knew before. No round is started during a delivery (transport.hpp).
 #pragma once
 
 #include <atomic>
@@ -31,16 +31,16 @@ class Request;
 bool poll();
 
 // Polls for a probe, which only tests whether a message has arrived: calls deliver_beside_thread() if a progress thread
-// watches, whether or not it has made a round since; else poll_for_test().
+// is watching, whether or not it has made a round since; else poll_for_test().
 void poll_for_probe();
-// Delivers arrived messages, and wakes the progress thread for the rest, as long copies and hooks would cost the
-// program time. Calls poll() instead if many such calls in a row have found no round of the thread. For calls made
-// while the thread watches, after they have called progress_thread::take_round().
+// Delivers arrived messages, and wakes the progress thread for the rest, because long copies and hooks would cost the
+// program time. Calls poll() instead if many such calls in a row have found no round by the thread. For calls made
+// while the thread is watching, after they have called progress_thread::take_round().
 void deliver_beside_thread();
 
 // Adds a hook, which runs in every poll() until removed and returns true if it moved something. The same function and
 // argument run once per round, however often they are added; each addition wakes a watching progress thread for the new
-// work. For layers above.
+// work. For the layers above.
 using ProgressHook = bool (*)(void* argument);
 void add_hook(ProgressHook hook, void* argument);
 void remove_hook(ProgressHook hook, void* argument);
@@ -56,7 +56,7 @@ void wake_waiting() noexcept;
 // True if pending work can complete without an incoming message.
 [[nodiscard]] bool needs_polling() noexcept;
 
-// A polled wait, held while its owner has anything pending.
+// A polled wait, held while its owner has pending work.
 class PolledWait {
  public:
   void hold(bool any) noexcept {
@@ -72,7 +72,7 @@ class PolledWait {
 [[nodiscard]] bool node_oversubscribed() noexcept;
 
 // Returns how often a waiting loop may read a word in shared memory before it must make progress on everything else:
-// for a microsecond or so if this process has a core to itself, hardly at all if processes outnumber cores.
+// for a microsecond or so if this process has its own core, hardly at all if processes outnumber cores.
 [[nodiscard]] unsigned spins_before_progress() noexcept;
 
 // State of progress and waiting, reset for each engine by begin_progress(). Process-wide, and not in the engine, as a
@@ -88,9 +88,9 @@ struct Progress {
   int polled_waits = 0;
   int sleeping_waits = 0;
   int waiting_threads = 0;  // accessed by std::atomic_ref
-  int own_cores = 1;        // share of the node's cores, or the number of usable ones if that is smaller
-  // Factor of the times after which a wait polls again. Each poll is short, but together those of hundreds of processes
-  // on a core are not.
+  int own_cores = 1;        // share of the node's cores, or the number of usable cores if that is smaller
+  // Factor of the times after which a wait polls again. Each poll is short, but the polls of hundreds of processes on
+  // one core add up.
   double patience = 1;
 
   // Pacing, set by set_spin_limits(): rounds that a waiting loop spins before pause_longer() decides, and fruitless
@@ -108,7 +108,7 @@ struct Progress {
 inline constinit Progress progress;
 // Number of threads that have waited on channels other than 0 for more than a moment (channel.hpp). Threads: any.
 alignas(64) inline constinit std::atomic<int> waiting_on_channels{0};
-// True if processes outnumber the node's cores, or the waiting threads this process's. Threads: any.
+// True if processes outnumber the node's cores, or if the waiting threads outnumber this process's cores. Threads: any.
 [[nodiscard]] bool cores_are_shared() noexcept;
 // Forgets the state of an earlier engine.
 void begin_progress();
@@ -121,7 +121,7 @@ void count_cores() noexcept;
 // (base/counters.hpp).
 class Backoff {
  public:
-  // `request`: the request waited for; null if the wait is for something else.
+  // `request`: the request that is waited for; null if the wait is for something else.
   explicit Backoff(const Request* request = nullptr) noexcept : request_(request) {
     if (LibraryLock::enabled()) [[unlikely]]
       begin_thread();
@@ -147,7 +147,7 @@ class Backoff {
   }
 
  private:
-  // Number of rounds without pauses, so that a message that arrives soon is seen at once.
+  // Number of rounds without pauses, so that a message that arrives soon is seen immediately.
   static constexpr unsigned kClose = 64;
   // Pauses, and lets other threads in, but only once the sleeper is armed, as they may handle the message that the
   // caller waits for.
@@ -163,7 +163,7 @@ class Backoff {
   int whom_ = -1;
   bool counted_ = false;  // this thread is counted as waiting
   bool timed_ = false;
-  bool ends_ = false;  // the end must be reported: the thread is counted or the wait is timed
+  bool ends_ = false;  // the end must be reported: the thread is counted, or the wait is timed
 };
 
 // Waits for a condition that also becomes true when a process fails, as for all requests (process_failure.hpp), or that

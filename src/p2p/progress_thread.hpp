@@ -2,15 +2,15 @@
 //
 // The thread makes the same rounds of progress as a waiting call, under the library lock, which it takes only if the
 // lock is free and no thread waits for it: a thread of the program that is within MPI makes progress itself and is
-// never waited for, except to report the end of a long copy, which is made without the lock (shared_copy.hpp). If this
+// never waited for, except to report the end of a long copy, which runs without the lock (shared_copy.hpp). If this
 // process has a core to spare, the thread watches: it polls all the time, and a message that arrives during a
-// computation is handled at once. If it has none, polling would take the core from the computation: the thread sleeps
-// until the doorbell rings instead, and makes no attempt while the program calls MPI frequently. User-defined reduction
-// functions of non-blocking collectives may run on it, like everything else that progress does. Calls that only test
-// (MPI_Test and the like) leave long work to a thread that watches: they count its rounds as theirs (take_round()),
-// deliver arrived messages if it has made none (progress.hpp, deliver_beside_thread()), and make a whole round if many
-// calls in a row have found none (starved()). Owner: process-wide, from start() to stop(). Threads: start(), stop() and
-// wake() under the library lock, the rest any.
+// computation is handled immediately. If it has none, polling would take the core from the computation: the thread
+// sleeps until the doorbell rings instead, and makes no attempt while the program calls MPI frequently. User-defined
+// reduction functions of non-blocking collectives may run on it, like everything else that progress does. Calls that
+// only test (MPI_Test and the like) leave long work to a watching thread: they count its rounds as theirs
+// (take_round()), deliver arrived messages if it has made none (progress.hpp, deliver_beside_thread()), and make a
+// whole round if many calls in a row have found none (starved()). Owner: process-wide, from start() to stop(). Threads:
+// start(), stop() and wake() under the library lock, the rest any.
 #pragma once
 
 #include <cstdint>
@@ -19,20 +19,20 @@
 
 namespace hr::p2p::progress_thread {
 
-// Starts the thread; needs an enabled library lock. Does nothing if no other process can send messages to this one.
+// Starts the thread; requires an enabled library lock. Does nothing if no other process can send messages to this one.
 // Errors: MPI_ERR_OTHER if the system cannot create a thread.
 Status start();
-// Starts it in any case, if it does not run, for work that a device announces (enqueue/). If this process may use one
-// core only although its host has cores to spare, the thread may use all of them.
+// Starts the thread unconditionally, unless it is running, for work that a device announces (enqueue/). If this process
+// may use only one core although its host has cores to spare, the thread may use all of them.
 Status start_for_streams();
 
 // Attention that the thread pays to words that a device writes, which ring no doorbell: none; short sleeps between
 // polls; no sleep at all.
 enum class Attention : std::uint8_t { kNone, kPolling, kAwake };
-// May be called in every round; wakes the thread if it must pay more attention.
+// May be called in every round; wakes the thread if it must poll more often.
 void attend(Attention attention) noexcept;
-// True if it runs and polls all the time, so that work which a call leaves undone is begun at once, outside the
-// program's time.
+// True if the thread is running and polls all the time, so that work which a call leaves undone is started immediately,
+// outside the program's time.
 [[nodiscard]] bool is_watching() noexcept;
 // True if the thread is awake and has made a round since the last such call of any thread: the caller need not make
 // one.
@@ -42,7 +42,7 @@ void attend(Attention attention) noexcept;
 [[nodiscard]] bool starved() noexcept;
 // Counts a round, or a part of a long copy, which counts as one. Does nothing on other threads.
 void count_round() noexcept;
-// Wakes a sleeping thread that watches, for work that no message announces; it then continues to poll.
+// Wakes a watching thread that sleeps, for work that no message announces; it then continues to poll.
 void wake() noexcept;
 // Ends the thread, and waits for its end with the lock released; may be called repeatedly.
 void stop() noexcept;

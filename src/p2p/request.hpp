@@ -4,7 +4,7 @@
 // (persistent, generalized, collective, partitioned) carry a RequestState.
 //
 // Owner: reference counted. The program's handle is one reference; while an operation is active the engine holds
-// another, so MPI_Request_free on an active request merely releases the first. A Request holds a reference to its
+// another, so MPI_Request_free on an active request releases only the first. A Request holds a reference to its
 // datatype until it completes.
 // Threads: library lock; for a request of another channel (channel.hpp), that channel's. complete() may be called
 // without it (its flag is written last; reading anything else needs the lock), and so may active() and persistent(),
@@ -56,7 +56,7 @@ class Request;
 class RequestState {
  public:
   virtual ~RequestState() = default;
-  // Starts a persistent request (MPI_Start); MPI_ERR_REQUEST for others.
+  // Starts a persistent request (MPI_Start). Errors: MPI_ERR_REQUEST for other requests.
   virtual Status start(Request& request);
   virtual Status cancel(Request& request);
   // Makes later starts of a persistent request independent of the default stream (mem/independent.hpp).
@@ -68,7 +68,7 @@ class RequestState {
   virtual Status query(Request& request, Completion* completion);
   // Called once a complete request is about to be freed (generalized requests call the program's function).
   virtual Status retire(Request& request);
-  // Name for error texts: "persistent send", "allreduce".
+  // Name for error messages: "persistent send", "allreduce".
   [[nodiscard]] virtual const char* what() const noexcept = 0;
 };
 
@@ -76,7 +76,7 @@ class alignas(64) Request final : public Object {
  public:
   static constexpr ObjectKind kKind = ObjectKind::kRequest;
   Request() noexcept : Object(kKind) {}
-  // Begins a point-to-point operation; view_ and type_ are to be set.
+  // Begins a point-to-point operation; the caller must set view_ and type_.
   Request(bool is_receive, std::uint32_t context, int source, int tag, int proc) noexcept
       : Object(kKind), is_receive_(is_receive), context_(context), source_(source), tag_(tag), proc_(proc) {}
   ~Request() { drop_communicator(); }
@@ -89,11 +89,11 @@ class alignas(64) Request final : public Object {
   }
 
   [[nodiscard]] bool complete() const noexcept { return complete_.load(std::memory_order_acquire); }
-  // False for a persistent request that is not started: waits return at once with an empty status.
+  // False for a persistent request that is not started: waits return immediately with an empty status.
   [[nodiscard]] bool active() const noexcept { return active_; }
   [[nodiscard]] bool persistent() const noexcept { return persistent_; }
 
-  // Marks the operation finished; wakes no thread (waiters poll). The text of a failure is kept with the request.
+  // Marks the operation finished; wakes no thread (waiters poll). The message of a failure is kept with the request.
   void finish(const Completion& completion) {
     completion_ = completion;
     if (!completion.error.ok()) [[unlikely]]
@@ -109,7 +109,7 @@ class alignas(64) Request final : public Object {
   [[nodiscard]] bool completed_locally() const noexcept {
     return complete() && active_ && !persistent_ && state_ == nullptr && completion_.error.ok();
   }
-  // Text of an error that occurred after the call that started the operation.
+  // Returns the message of an error that occurred after the call that started the operation.
   [[nodiscard]] const std::string& detail() const noexcept { return detail_; }
 
   // --- fields that every message touches: three cache lines, in the order of their use ---
@@ -121,9 +121,9 @@ class alignas(64) Request final : public Object {
   Phase phase_ = Phase::kIdle;
   bool engine_reference_ = false;  // the engine holds a reference until completion
   bool synchronous_ = false;
-  bool recyclable_ = false;       // receive into contiguous host memory: the next one overwrites every field that it
-                                  // sets
-  Autotune* autotune_ = nullptr;  // receive of a rendezvous: the autotuning that times it
+  bool recyclable_ = false;       // receive into contiguous host memory: the next such receive overwrites every field
+                                  // that this one sets
+  Autotune* autotune_ = nullptr;  // receive of a rendezvous: the autotuning that is timing it
   Link link_;                     // posted queue, or the peer's queue of sends
   std::uint32_t context_ = 0;
   int source_ = 0;  // receive: wanted source; send: own rank in the communicator
@@ -147,19 +147,18 @@ class alignas(64) Request final : public Object {
   std::unique_ptr<Transfer> transfer_;  // state of a rendezvous, if its protocol needs one
   std::string detail_;
 
-  // True once there are requests of channels other than 0. Threads: any.
+  // True once there have been requests of channels other than 0. Threads: any.
   [[nodiscard]] static bool of_channels() noexcept { return of_channels_.load(std::memory_order_relaxed); }
   static inline std::atomic<bool> of_channels_{false};
 };
 
-// Releases the program's reference to a reported request. A receive into contiguous host memory is kept for the next
-// one.
+// Releases the program's reference to a reported request. A receive into contiguous host memory is kept for reuse.
 inline void release_request(Request* request) {
   if (!request->drop()) return;
   if (!request->recyclable_ || !request->completion_.error.ok()) [[unlikely]]
     return Arena<Request>::instance().destroy(request);
   request->drop_communicator();
-  request->type_ = {};  // the program may have freed it
+  request->type_ = {};  // the program may have freed the type
   Arena<Request>::instance().recycle(request);
 }
 

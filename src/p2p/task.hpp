@@ -1,5 +1,5 @@
-// Task: an operation of several messages written as one coroutine, so that the blocking, the non-blocking and the
-// persistent form run the same code.
+// Task: an operation that consists of several messages, written as one coroutine, so that the blocking, the
+// non-blocking and the persistent form run the same code.
 //
 //   Task barrier_step(Arguments a) {                       // arguments by value, in a plain struct
 //     Requests<2> requests;
@@ -16,7 +16,7 @@
 // For anything else (memory that another process writes, a device) a task awaits a predicate: `When flag{&is_set, &it,
 // context}; HR_CO_TRY(co_await flag);`. The engine then polls and does not sleep.
 //
-// Rules, because GCC 12 miscompiles more than the simple forms: co_await is the only expression in an initialisation or
+// Rules, because GCC 12 miscompiles other forms: co_await is the only expression in an initialisation or
 // an HR_CO_TRY, without temporaries with destructors; parameters are trivially copyable.
 //
 // Owner: a Task owns its frame, unless a driver has taken it over. Frames are allocated from free lists by size, so
@@ -41,7 +41,7 @@ namespace detail {
 // Allocate and free coroutine frames by size class; see task.cpp.
 [[nodiscard]] void* allocate_frame(std::size_t bytes);
 void free_frame(void* frame, std::size_t bytes) noexcept;
-// Returns the first error among complete requests (its text becomes the current detail); releases and nulls all of
+// Returns the first error among complete requests (its message becomes the current detail); releases and nulls all of
 // them.
 Status collect(Request** requests, int count);
 // Withdraws requests that no task will wait for: cancels receives, waits for sends, and releases the requests.
@@ -57,7 +57,7 @@ struct Until {
 
 // Operand of co_await that waits for a condition without a request. holds() is called in every round of progress until
 // it is true; it must be cheap and have no other effect. `argument` must outlive the wait. The co_await returns kOk, or
-// why the condition can no longer hold: a process of the context has failed, or the context has ended
+// the reason why the condition can no longer hold: a process of the context has failed, or the context has ended
 // (process_failure.hpp).
 struct When {
   static constexpr std::uint32_t kNoContext = ~std::uint32_t{0};
@@ -86,7 +86,7 @@ class [[nodiscard]] Task {
   // True if the task has ended, or is empty.
   [[nodiscard]] bool done() const noexcept { return !handle_ || handle_.done(); }
   // Resumes the task while its pending wait is complete; true if it is done. Does not itself make progress. *resumed
-  // (may be null): set to true if the task was resumed at all.
+  // (may be null): set to true if the task has been resumed.
   bool advance(bool* resumed = nullptr);
   // Result of the task; valid once done().
   [[nodiscard]] Status result() const noexcept;
@@ -98,7 +98,7 @@ class [[nodiscard]] Task {
 struct Task::Promise {
   Status result;
   Promise* child = nullptr;      // awaited task; only the innermost one waits for requests
-  Request** requests = nullptr;  // awaited requests; `pending` no longer counts complete ones at the end
+  Request** requests = nullptr;  // awaited requests; `pending` excludes complete ones at the end
   int pending = 0;
   When when{};                      // awaited condition
   bool polled = false;              // suspended for `when`, and counted as a polled wait
@@ -117,7 +117,7 @@ struct Task::Promise {
     return pending == 0;
   }
 
-  // Returns kOk, or why the awaited condition can no longer hold.
+  // Returns kOk, or the reason why the awaited condition can no longer hold.
   [[nodiscard]] Status can_complete() const;
   [[nodiscard]] bool check_never_completes() noexcept;
 
@@ -224,11 +224,11 @@ class RequestList {
   int count_ = 0;
 };
 
-// Objects that a request made from a task keeps alive until it is destroyed (communicator, types, operation).
+// Objects that a request created from a task keeps alive until it is destroyed (communicator, types, operation).
 class TaskResources {
  public:
   virtual ~TaskResources() = default;
-  // Name for error texts: "allreduce".
+  // Name for error messages: "allreduce".
   [[nodiscard]] virtual const char* what() const noexcept = 0;
   // Makes later starts independent of the default stream (mem/independent.hpp).
   virtual void become_independent() {}
@@ -236,21 +236,21 @@ class TaskResources {
   virtual void describe(Completion* /*completion*/) const noexcept {}
 };
 
-// Objects that a persistent request keeps alive, with a function that makes the task of each start.
+// Objects that a persistent request keeps alive, with a function that creates the task for each start.
 class TaskFactory : public TaskResources {
  public:
   virtual Task make() = 0;
 };
 
-// Runs the task to its end, and makes progress on everything meanwhile.
+// Runs the task to completion, and makes progress on everything meanwhile.
 Status run_blocking(Task task);
 
-// Makes a request that completes when the task does. *request receives one reference, which the caller owns. An error
+// Creates a request that completes when the task does. *request receives one reference, which the caller owns. An error
 // of the task is the request's error. `communicator` (may be null) becomes Request::communicator_; `resources` must
 // keep it alive.
 Status run_as_request(Task task, std::unique_ptr<TaskResources> resources, Object* communicator, Request** request);
 
-// Makes an inactive persistent request whose every start runs factory->make() again.
+// Creates an inactive persistent request; each start runs the task of factory->make().
 Status task_init(std::unique_ptr<TaskFactory> factory, Object* communicator, Request** request);
 // Returns the factory of such a request; null for other requests.
 [[nodiscard]] const TaskFactory* factory_of(const Request& request) noexcept;

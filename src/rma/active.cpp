@@ -26,7 +26,7 @@ Status check_assertion(int assertion, int allowed, const char* function) {
               assertion & ~allowed);
 }
 
-// Finds the ranks in the window of a group's processes.
+// Finds the window ranks of a group's processes.
 Status ranks_of(const Window& window, const comm::Group& group, std::vector<int>* ranks) {
   std::vector<int> all(static_cast<std::size_t>(group.size()));
   for (int i = 0; i < group.size(); ++i) all[static_cast<std::size_t>(i)] = i;
@@ -40,7 +40,7 @@ Status ranks_of(const Window& window, const comm::Group& group, std::vector<int>
   return kOk;
 }
 
-// Sends a member kPost or kComplete; for this process itself, records it directly.
+// Sends kPost or kComplete to a member; records it directly if the member is this process.
 Status tell(Window& window, int rank, wire::Action action) {
   if (rank != window.rank()) return p2p::send_active_message(window.proc(rank), wire::header(action, window));
   Member& own = window.own();
@@ -71,7 +71,7 @@ void close_post(Window& window) {
   window.exposed_ = false;
 }
 
-// Closes an epoch of exposure that a failure has ended, so that the window can be freed.
+// Closes an exposure epoch that a failure has ended, so that the window can be freed.
 void give_up_post(Window& window) {
   window.post_ranks_.clear();
   window.exposed_ = false;
@@ -104,7 +104,7 @@ Status fence(Window& window, int assertion) {
   return done.ok() ? met : done;
 }
 
-// With MPI_MODE_NOCHECK the posts have already been made, so waiting for them costs nothing.
+// With MPI_MODE_NOCHECK, the posts have already been called, so waiting for them costs nothing.
 Status start(Window& window, const comm::Group& group, int assertion) {
   HR_TRY(check_assertion(assertion, abi::kModeNocheck, "MPI_Win_start"));
   HR_TRY(check_no_access(window, "MPI_Win_start"));

@@ -30,7 +30,8 @@ bool is_aligned(const std::byte* address, std::size_t bytes) noexcept {
 template <class Word>
 constexpr std::size_t kBatch = 2048 / sizeof(Word);
 
-// Combines some words by `op`: computes the results from the current values, and again if those have changed meanwhile.
+// Combines some words with `op`: computes the results from the current values, and recomputes them if the values have
+// changed meanwhile.
 template <class Word>
 Status combine_batch(Word* target, const Op& op, const Datatype& element, const Word* operand, Word* before,
                      std::size_t count) {
@@ -63,7 +64,7 @@ Status update_batch(Word* target, const Op& op, const Datatype& element, const W
   }
 }
 
-// True for a sum of integers of 4 or 8 bytes, which one instruction can update.
+// True for a sum of integers of 4 or 8 bytes, which a single instruction can update.
 template <class Word>
 bool adds(const Op& op, const Datatype& element) noexcept {
   using layout::Basic;
@@ -112,7 +113,7 @@ Status update_segment_atomically(std::byte* target, std::size_t bytes, const Op&
   }
 }
 
-// Updates a segment while all other updates are excluded.
+// Updates a segment with plain stores, while all other updates are excluded.
 Status update_segment_plainly(std::byte* target, std::size_t bytes, const Op& op, const Datatype& element,
                               const std::byte* operand, std::byte* before) {
   if (before != nullptr) std::memcpy(before, target, bytes);
@@ -141,7 +142,7 @@ Status update_segment(std::byte* target, std::size_t bytes, const Op& op, const 
   return update_segment_atomically(target, bytes, op, element, operand, before);
 }
 
-// Updates by copies, while all other updates are excluded.
+// Updates with copies, while all other updates are excluded.
 Status update_locked(const View& target, const Op& op, const Datatype& element, const std::byte* operand,
                      std::byte* before, const Exclusion& exclusion) {
   const auto count = static_cast<Count>(target.packed) / element.size();

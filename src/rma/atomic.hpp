@@ -1,7 +1,7 @@
 // Atomic updates of window memory: the target's part of MPI_Accumulate and similar calls, executed by the origin or the
 // target (MPI 5.0 section 12.3.4: element by element, atomic with respect to other accumulates of the same type).
 //
-// An element of 1, 2, 4 or 8 bytes at its natural alignment, in memory that the CPU can access, is updated by the
+// An element of 1, 2, 4 or 8 bytes at its natural alignment, in memory that the CPU can access, is updated with the
 // processor's atomic instructions, whatever the operation. All other elements (pairs, long double, complex double,
 // unaligned ones, those in device memory) are updated while the target's `accumulate` word is held. The choice depends
 // only on the element, so that all updates of an element exclude each other. Threads: any that may access the memory.
@@ -17,13 +17,13 @@
 
 namespace hr::rma {
 
-// Computes target = operand op target. `operand`: target.packed bytes in packed form, in host memory; null for
+// Computes target = operand op target. `operand`: packed form, target.packed bytes long, in host memory; null for
 // MPI_NO_OP. `before`: if not null, receives the packed form of the previous contents. `element`: type of the elements
 // of both. `op` must be predefined, and defined for that type.
 Status update(const layout::View& target, const layout::Op& op, const layout::Datatype& element,
               const std::byte* operand, std::byte* before, const Exclusion& exclusion);
 
-// Replaces an aligned word of memory that the CPU can access by `operand` if it equals `compare`; stores the previous
+// Replaces an aligned word in memory that the CPU can access with `operand` if it equals `compare`; stores the previous
 // value in `before`.
 template <class Word>
 void swap_word(std::byte* target, const void* operand, const void* compare, void* before,
@@ -38,7 +38,8 @@ void swap_word(std::byte* target, const void* operand, const void* compare, void
   std::memcpy(before, &expected, sizeof expected);
 }
 
-// Replaces one element of at most 16 bytes by `operand` if it equals `compare`; stores the previous value in `before`.
+// Replaces one element of at most 16 bytes with `operand` if it equals `compare`; stores the previous value in
+// `before`.
 Status compare_and_swap(const layout::View& target, const std::byte* operand, const std::byte* compare,
                         std::byte* before, const Exclusion& exclusion);
 

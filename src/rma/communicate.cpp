@@ -1,4 +1,4 @@
-// The calls of section 12.3: checks their arguments, and chooses the way to access the target.
+// The calls of section 12.3: checks their arguments, and chooses the path to the target.
 #include "base/abi.hpp"
 #include "base/counters.hpp"
 #include "base/short_copy.hpp"
@@ -51,7 +51,7 @@ Status check_fit(const Operation& operation) {
   return kOk;
 }
 
-// Errors: MPI_ERR_TYPE, MPI_ERR_OP (section 12.3.4).
+// Checks the types and the operation of an accumulate. Errors: MPI_ERR_TYPE, MPI_ERR_OP (section 12.3.4).
 Status check_update(Operation& operation, const Op& op, Datatype* origin, bool fetches) {
   if (op.kind() == OpKind::kUser)
     return fail(Errc::kOp, "operations of MPI_Op_create cannot be used here: take a predefined one");
@@ -120,7 +120,7 @@ void quick::serve_others(const Window& window, int read) {
 
 namespace {
 
-// Completes a call whose operation is done; makes its request, if any.
+// Completes a call whose operation is done; creates its request, if any.
 Status done(p2p::Request** request) {
   if (request != nullptr) *request = p2p::completed_send_request();
   return kOk;

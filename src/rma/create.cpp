@@ -45,10 +45,10 @@ int flavor_value(Flavor flavor) {
   }
 }
 
-// Makes a window that has only its communicator so far.
+// Creates a window that so far has only its communicator.
 Status begin(Flavor flavor, const comm::Info* hints, comm::Communicator& comm, Ref<Window>* window) {
   Ref<Window> made = Ref<Window>::adopt(Arena<Window>::instance().create());
-  if (!made) return fail(Errc::kNoMem, "no room for another window: free some that are not needed");
+  if (!made) return fail(Errc::kNoMem, "no memory for another window: free those no longer needed");
   made->flavor_ = flavor;
   HR_TRY(comm::create(comm, *comm.local_, &made->comm_));
   made->group_ = made->comm_->local_;
@@ -75,7 +75,7 @@ Status exchange_facts(Window& window, const Facts& own, std::vector<Facts>* all)
   return kOk;
 }
 
-// Finds processes on this host whose host memory this process can read and write through the system.
+// Finds processes on this host whose host memory this process can read and write with system calls.
 void find_readable(Window& window, const std::vector<Facts>& facts) {
   for (int rank = 0; rank < window.size(); ++rank) {
     Member& member = window.member(rank);
@@ -87,8 +87,8 @@ void find_readable(Window& window, const std::vector<Facts>& facts) {
   }
 }
 
-// Waits until all processes are ready, before any begins. `failed`: nonzero if this process has failed; then, and if
-// another has, returns MPI_ERR_NO_MEM.
+// Waits until all processes are ready before any of them starts. `failed`: nonzero if allocation failed in this
+// process; returns MPI_ERR_NO_MEM if it failed in any process.
 Status finish(Window& window, std::uint64_t failed) {
   std::uint64_t fine = failed == 0 ? 1 : 0;
   HR_TRY(p2p::run_blocking(comm::and_reduce(exchange_members(window, kLastTag), &fine, 1)));

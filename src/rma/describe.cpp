@@ -85,11 +85,11 @@ void write(const Typemap& map, Writer& to) {
   for (const TypemapRef& child : map.children) write(*child, to);
 }
 
-// Limit of the nesting of types, because read() recurses for each level; programs nest far fewer.
+// Maximum nesting depth of types, because read() recurses for each level; programs use far less.
 constexpr int kMostDepth = 1000;
 
-// True if the fields of a node are those that its constructor computes from its children, because they determine where
-// the target's memory is written. Only the bounds may differ (MPI_Type_create_resized).
+// True if the fields of a node are those that its constructor computes from its children. Checked because the fields
+// determine where the target's memory is written. Only the bounds may differ (MPI_Type_create_resized).
 bool holds_together(const Typemap& map) {
   const auto is_negative = [](Count value) { return value < 0; };
   TypemapRef made;
@@ -171,7 +171,7 @@ Status make(std::span<const std::byte> description, Ref<Datatype>* type) {
   if (base != nullptr && (base->size() == 0 || map->size % base->size() != 0))
     return fail(Errc::kIntern, "the elements of a target's datatype are no %s", base->name().c_str());
   Ref<Datatype> made = Ref<Datatype>::adopt(Arena<Datatype>::instance().create());
-  if (!made) return fail(Errc::kNoMem, "no room for another datatype: free some that are not needed");
+  if (!made) return fail(Errc::kNoMem, "no memory for another datatype: free those no longer needed");
   made->set_typemap(std::move(map));
   if (base != nullptr) {
     made->contents_.combiner = abi::kCombinerDup;

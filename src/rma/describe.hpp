@@ -1,11 +1,11 @@
-// Description: a datatype encoded as bytes, from which another process makes the same type, for operations that the
-// target executes (MPI 5.0 section 12.3: the origin specifies the target's datatype).
+// Description: a datatype encoded as bytes, from which another process constructs the same type, for operations that
+// the target executes (MPI 5.0 section 12.3: the origin specifies the target's datatype).
 //
 // Predefined types need no description: they are sent as their handles. For any other type the description contains the
-// tree of its typemap (layout/typemap.hpp), which is as short as the constructors that made it, and the predefined type
-// of its elements. Both processes run the same library on machines of one kind. Types made from descriptions are kept
-// for later operations with the same description; the least recently used are dropped. Owner: the state of rma/.
-// Threads: library lock.
+// tree of its typemap (layout/typemap.hpp), which is as short as the constructor calls that built it, and the
+// predefined type of its elements. Both processes run the same library on machines of the same kind. Types constructed
+// from descriptions are kept for later operations with the same description; the least recently used are dropped.
+// Owner: the state of rma/. Threads: library lock.
 #pragma once
 
 #include <cstddef>
@@ -30,8 +30,8 @@ namespace hr::rma {
 
 class MadeTypes {
  public:
-  // Finds or makes the described type, which is committed. Errors: MPI_ERR_INTERN for bytes that are not a description;
-  // MPI_ERR_NO_MEM.
+  // Finds or constructs the described type, which is committed. Errors: MPI_ERR_INTERN for bytes that are not a
+  // description; MPI_ERR_NO_MEM.
   Status find(std::span<const std::byte> description, Ref<layout::Datatype>* type);
 
  private:

@@ -63,8 +63,8 @@ Status map(Window& window, Context& context, int rank, const Export& memory) {
   auto where = std::make_unique<mem::Location>();
   HR_TRY(mem::classify(base, where.get(), static_cast<std::size_t>(member.bytes)));
   if (!where->is_device()) return fail(Errc::kUnsupportedOperation, "the mapping is unknown to the driver");
-  // Sets the device for which it was mapped: for chunks, the driver reports the device that contains them, on which
-  // this process may have no context.
+  // Sets the device for which the memory was mapped: for chunks, the driver reports the device that contains them, on
+  // which this process may have no context.
   where->context = context.handle();
   where->device = static_cast<std::int16_t>(context.device());
   where->chunks = false;
@@ -100,7 +100,7 @@ Status share_devices(Window& window, const std::vector<Facts>& facts) {
   HR_TRY(p2p::run_blocking(comm::allgather(exchange_members(window, kExportsTag), &own, sizeof own,
                                            reinterpret_cast<std::byte*>(exports.data()))));
   if (!shares) return kOk;
-  // Other processes of this host may update this process's memory directly.
+  // Other processes on this host may update this process's memory directly.
   window.updaters_ = window.shared_words_;
   window.own_words_ = window.own().control;
   if (maps) static_cast<void>(had(map_others(window, exports)));

@@ -1,4 +1,4 @@
-// Dynamic windows: memory is attached and detached (MPI 5.0 section 12.2.4). Only its owner knows the attached memory,
+// Dynamic windows: attaching and detaching memory (MPI 5.0 section 12.2.4). Only its owner knows the attached memory,
 // so it executes the operations of others; displacements are its addresses.
 #include <algorithm>
 #include <cstdint>

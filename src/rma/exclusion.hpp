@@ -1,13 +1,13 @@
 // Exclusion: makes updates of one process's memory exclude each other (atomic.hpp).
 //
-// If only this process updates it (no other process has mapped it), the library lock is sufficient. If others of the
-// host have mapped it, too:
+// If only this process updates it (no other process has mapped it), the library lock is sufficient. If other processes
+// on the host have also mapped it:
 //   short updates   use the processor's atomic instructions, element by element. Meanwhile the updating process's
 //                   `updating` names the owner of the memory
 //   by lock         updates for which the processor has no atomic instructions hold the target's `accumulate`. So do
-//                   all updates, once vectors of some bytes in total have been updated there, because a lock and a
+//                   all updates, once vectors of a certain total size have been updated there, because a lock and a
 //                   plain loop are then cheaper. The first process that detects this sets the target's `by_lock`
-//                   permanently, makes it visible to all others by a process barrier (base/process_barrier.hpp), and
+//                   permanently, makes it visible to all others with a process barrier (base/process_barrier.hpp), and
 //                   waits for pending short updates. This costs a short update two stores and a load, but no fence
 // All updates are short enough to wait for without making progress. The holder of a word may have been descheduled, so
 // waiting yields the core. Threads: one of a process at a time (library lock).
@@ -73,14 +73,14 @@ class LockedUpdate {
   const Exclusion& exclusion_;
 };
 
-// Update of a vector of `bytes` bytes; 0: of one element.
+// Update of a vector of `bytes` bytes; 0: of a single element.
 class VectorUpdate {
  public:
   VectorUpdate(const Exclusion& exclusion, std::size_t bytes) noexcept;
   ~VectorUpdate();
   VectorUpdate(const VectorUpdate&) = delete;
   VectorUpdate& operator=(const VectorUpdate&) = delete;
-  // True if all other updates are excluded. False: they are not, and the vector must be updated by short updates.
+  // True if all other updates are excluded. If false, the vector must be updated with short updates.
   [[nodiscard]] bool alone() const noexcept { return alone_; }
 
  private:

@@ -19,7 +19,7 @@ struct Hint {
   bool boolean;
 };
 
-// Accumulates are always ordered and always atomic element by element, so hints that relax this are stored, but have no
+// Accumulates are always ordered and always atomic element by element, so hints that relax this are stored but have no
 // effect.
 constexpr Hint kHints[] = {
     {"no_locks", "false", true},

@@ -1,10 +1,10 @@
 // LockWord: the lock of one process's part of a window (MPI 5.0 section 12.5.3), many readers or one writer.
 //
-// It is in memory that the processes of a host share, or in private memory of the target, which then takes it for
+// It is in memory that the processes on a host share, or in private memory of the target, which then takes it for
 // others. A waiting writer blocks new readers, so that it is not starved. A process that fails while it holds the lock
-// keeps it, and waits end because of the failure (p2p/process_failure.hpp). Control: all words of one process of a
-// window; those other than the lock are for exclusion.hpp. Memory order: locking acquires, unlocking releases. Threads:
-// any, of any process that maps the word.
+// keeps it, and waits end because of the failure (p2p/process_failure.hpp). Control: all words of one process in a
+// window; the words other than the lock are for exclusion.hpp. Memory order: locking acquires, unlocking releases.
+// Threads: any, of any process that maps the word.
 #pragma once
 
 #include <atomic>

@@ -31,7 +31,8 @@ struct Place {
   std::uint64_t number = 0;
   std::int64_t process = -1;  // process whose `descriptor` refers to the file; -1: the file has a name
   std::int64_t descriptor = -1;
-  std::uint32_t made = 0;  // 0: no file was made, 1: a file with control words only, 2: a file with the data, too
+  std::uint32_t made = 0;  // 0: no file was created, 1: a file with control words only, 2: a file that also contains
+                           // the data
   std::uint32_t unused = 0;
 };
 
@@ -80,7 +81,7 @@ std::string path_of(int maker, std::uint64_t number) {
          std::to_string(number);
 }
 
-// True if the file was opened; otherwise the window uses no shared memory.
+// True if the file has been opened; otherwise the window uses no shared memory.
 bool opened(Status status) {
   if (status.ok()) return true;
   log::note_once(state->sharing_failed, "one-sided communication uses messages: %s", take_detail().c_str());
@@ -166,8 +167,8 @@ Status share_memory(Window& window, const std::vector<Facts>& facts, bool* share
   const bool joined = alone || join_file(window, plan, place);
   const bool reserved = alone || (joined && reserve_own(window, plan));
   const bool barriers = process_barrier::register_this_process();
-  // Bit 0: control words are shared wherever a host has several members; bit 1: so is the data; bit 2: process barriers
-  // work.
+  // Bit 0: control words are shared wherever a host has several members; bit 1: the data is also shared; bit 2: process
+  // barriers work.
   std::uint64_t facts_of_all = (joined ? 1U : 0U) | (reserved ? 2U : 0U) | (barriers ? 4U : 0U);
   HR_TRY(p2p::run_blocking(comm::and_reduce(exchange_members(window, kAgreeTag), &facts_of_all, 1)));
   if (makes && window.file_) window.file_->unlink();

@@ -1,11 +1,11 @@
-// Memory of windows: one shared memory file for the processes of a window on one host. It contains each one's control
-// words and, in windows whose memory MPI allocates, its data. Internal to rma/.
+// Memory of windows: one shared memory file for the processes of a window on one host. It contains the control words of
+// each process and, in windows whose memory MPI allocates, its data. Internal to rma/.
 //
-// The first process of each host makes the file, all processes of the host map it, and then its name is removed. Each
+// The first process on each host creates the file, all processes on the host map it, and then its name is removed. Each
 // process allocates the pages of its own data, so that they are near the core of their owner, and a full /dev/shm is an
-// error instead of a bus error. If there is no room for the data, only the control words are shared; if there is none
-// for those, nothing is shared, and operations use messages. Members agree on that. Owner: the window. Threads: library
-// lock.
+// error instead of a bus error. If there is no space for the data, only the control words are shared; if there is none
+// for those either, nothing is shared, and operations use messages. Members agree on that. Owner: the window. Threads:
+// library lock.
 #pragma once
 
 #include <vector>
@@ -15,7 +15,7 @@
 
 namespace hr::rma {
 
-// Facts that each process publishes when a window is made.
+// Facts that each process publishes when a window is created.
 struct Facts {
   std::uint64_t address = 0;
   Count bytes = 0;
@@ -23,11 +23,11 @@ struct Facts {
   std::uint64_t alignment = 0;  // alignment of allocated memory
   std::uint32_t apart = 0;      // kShared: parts need not be contiguous with each other (alloc_shared_noncontig)
   std::uint32_t device = 0;     // the memory is on a device
-  std::uint32_t readable = 0;   // others may read and write the memory through the system
-  std::uint32_t network = 0;    // others may read and write the memory through the network
+  std::uint32_t readable = 0;   // others may read and write the memory with system calls
+  std::uint32_t network = 0;    // others may read and write the memory over the network
 };
 
-// Sets the control words of the members of this host and, in allocated windows, their memory. *shared, the same on all:
+// Sets the control words of the members on this host and, in allocated windows, their memory. *shared, the same on all:
 // true if members on one host have their data in shared memory; a process that is alone on its host has no memory yet.
 // Collective. Errors: those of messages.
 Status share_memory(Window& window, const std::vector<Facts>& facts, bool* shared);

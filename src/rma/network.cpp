@@ -22,7 +22,7 @@ constexpr int kKeysTag = 0x10030;
 // Message to the other members, which describes how to reach the sender's part.
 struct Reach {
   std::uint64_t address = 0;
-  transport::RemoteKey key;  // empty if the part cannot be reached through the network
+  transport::RemoteKey key;  // empty if the part cannot be reached over the network
 };
 
 Reach expose_own(Window& window) {
@@ -43,14 +43,14 @@ Reach expose_own(Window& window) {
   return own;
 }
 
-// Reaches the member's memory by messages from now on.
+// Reaches the member's memory with messages from now on.
 void use_messages(Member& member, int proc, const std::string& why) {
   log::write(log::Level::kDecision, "operations on rank %d's part of a window use messages: %s", proc, why.c_str());
   member.path = Path::kMessage;
   member.key.reset();
 }
 
-// True if the network executes put and get on the path to the member; its first use finds this out.
+// True if the network executes put and get on the path to the member, which the first use determines.
 bool is_reached(Window& window, int rank) {
   Member& member = window.member(rank);
   if (member.memory != nullptr) [[likely]]

@@ -1,8 +1,8 @@
-// Windows over a network that itself reads and writes memory of other hosts: each process exposes its part when the
-// window is made, and the origins put and get contiguous host memory with its key. Puts are complete at the target once
-// a flush of the path has completed. All other operations, and those on dynamic windows and device memory, use
-// messages. Accumulates do so, too: the network's atomic operations would not exclude those of the processors at the
-// target (exclusion.hpp). Internal to rma/. Threads: library lock.
+// Windows over RDMA networks, which read and write memory of other hosts: each process exposes its part when the window
+// is created, and the origins put and get contiguous host memory with its key. Puts are complete at the target once a
+// flush of the path has completed. All other operations, and those on dynamic windows and device memory, use messages.
+// Accumulates also do so: the network's atomic operations would not exclude those of the target's processors
+// (exclusion.hpp). Internal to rma/. Threads: library lock.
 #pragma once
 
 #include <vector>
@@ -11,12 +11,12 @@
 
 namespace hr::rma {
 
-// True if this process would let others access its part through the network; for Facts::network.
+// True if this process would let others access its part over the network; for Facts::network.
 [[nodiscard]] bool has_network(const Window& window) noexcept;
-// Exchanges keys if any process has a network for them, and sets the path to each member that this process can reach
+// Exchanges keys if any process can use them, and sets the path to each member that this process can reach
 // with its key to Path::kNetwork. Collective; this process's part is known. Errors: those of messages.
 Status share_keys(Window& window, const std::vector<Facts>& facts);
-// Ends the access of others. No other process uses the window any more.
+// Ends access by other processes, none of which still uses the window.
 void withdraw_key(Window& window) noexcept;
 
 // Starts a flush of the path to a member that has unflushed puts; it counts as an operation without an answer.

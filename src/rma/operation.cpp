@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t kMostSegments = 4096;  // longest list passed to the system; longer ones use messages
 
-// Bytes that the operation touches, relative to the start of the target's memory.
+// Bytes that the operation accesses, relative to the start of the target's memory.
 struct Range {
   Count begin = 0;
   Count end = 0;
@@ -79,7 +79,7 @@ Status check_attached(const Window& window, std::uintptr_t begin, std::uintptr_t
   return kOk;
 }
 
-// Data for the target, as one piece of host memory.
+// Data for the target, contiguous in host memory.
 class Packed {
  public:
   Status take(const View& view) {
@@ -113,7 +113,7 @@ class Result {
   std::unique_ptr<std::byte[]> scratch_;
 };
 
-// Copies contiguous host memory; the two may overlap.
+// Copies contiguous host memory; source and target may overlap.
 void copy_contiguous(std::byte* to, const std::byte* from, std::size_t bytes) {
   if (bytes <= 32) return copy_short(to, from, bytes);
   std::memmove(to, from, bytes);

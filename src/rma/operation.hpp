@@ -1,5 +1,5 @@
-// Operation: a call of section 12.3 after its arguments were checked, to be executed in the way that the target
-// requires. Internal to rma/. Owner: the call; code that outlasts the call copies what it needs.
+// Operation: a call of section 12.3 whose arguments have been checked, to be executed over the path to the target.
+// Internal to rma/. Owner: the call; code that outlasts the call copies what it needs.
 #pragma once
 
 #include <cstdint>
@@ -42,15 +42,15 @@ Status check_range(const Operation& operation, const Window& window, const Membe
 // Finds the operation's part of this process's memory, and checks it; for the target.
 Status locate(Window& window, const Operation& operation, layout::View* target);
 
-// Returns the target's part as a view at its address in the target's process.
+// Returns the target's part as a view at its address in the target process.
 [[nodiscard]] layout::View view_of_target(Window& window, const Operation& operation);
 
 // --- Execution. The operation is complete on return, except from start_by_network() and start_by_message() ---
 
 // Executes the operation on memory that this process owns or has mapped.
 Status execute_locally(Window& window, Operation& operation);
-// Executes kPut and kGet by the system. Returns Status::again() if the system does not permit it; the operation then
-// has to use messages.
+// Executes kPut and kGet with system calls. Returns Status::again() if the system does not permit it; the operation
+// then has to use messages.
 Status execute_by_system(Window& window, Operation& operation);
 // Puts and gets contiguous host memory (network.hpp). Returns Status::again() if the operation has to use messages.
 // Here and below, *request receives a reference, which the caller owns; `request` may be null. Buffers and types must

@@ -19,8 +19,8 @@ namespace hr::rma {
 
 namespace {
 
-// Limits of concurrent operations, because each takes memory here and at the target; lower for those with data
-// messages, because every round of progress checks them.
+// Maximum numbers of concurrent operations, because each takes memory here and at the target; lower for operations with
+// data messages, because every round of progress checks them.
 constexpr std::uint32_t kMostUnanswered = 8192;
 constexpr std::size_t kMostStarted = 256;
 
@@ -71,7 +71,7 @@ wire::Head head_of(const Operation& operation) {
   return head;
 }
 
-// Marks parts that do not fit into the message, and are sent after it.
+// Marks the parts that do not fit into the message and are sent after it.
 void divide(wire::Head& head, const Operation& operation, std::size_t longest) {
   std::size_t room = std::min(longest, wire::kMost) - sizeof head;
   if (head.description > room) {
@@ -110,7 +110,7 @@ void end(OriginOperation& self) {
   }
   Window& window = *self.window;
   Member& member = window.member(self.rank);
-  // A wait that detected the failure of the process has already subtracted all of them.
+  // A wait that detected the failure of the process has already subtracted all unanswered operations.
   if (member.unanswered != 0) {
     --member.unanswered;
     --window.unanswered_;
@@ -264,7 +264,7 @@ Status start_by_message(Window& window, Operation& operation, p2p::Request** req
   if (status.ok()) status = send_parts(window, operation, head, described, self);
   if (self != nullptr) {
     if (!status.ok()) {
-      // The operation ends like others, once its pending messages have ended.
+      // The operation ends like any other, once its pending messages have ended.
       std::string why = take_detail();
       set_detail(why);
       fail_operation(*self, status, std::move(why));

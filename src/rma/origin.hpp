@@ -1,5 +1,5 @@
-// The origin's part of operations by messages and by the network: starts them, and completes them by their answers.
-// Internal to rma/.
+// The origin's part of operations that use messages or the network: starts them, and completes them when their answers
+// arrive. Internal to rma/.
 #pragma once
 
 #include <cstddef>
@@ -44,11 +44,11 @@ struct OriginOperation {
 void take_answer(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes);
 // Ends operations that are complete, and those whose target has failed. Returns true if it made progress.
 bool advance_started();
-// Waits until there is room for another operation at that member.
+// Waits until another operation may be started at that member.
 Status await_room(Window& window, int rank);
-// Makes the program's request for an operation.
+// Creates the program's request for an operation.
 Status make_program_request(OriginOperation& self, p2p::Request** request);
-// Advances an operation, and deletes it at its end; returns true if it made progress.
+// Advances an operation, and deletes it when it ends; returns true if it made progress.
 bool advance(OriginOperation& self);
 // Abandons the operations that the network has not ended, to which it may still refer. Called before the state is
 // destroyed.

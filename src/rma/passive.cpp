@@ -32,10 +32,10 @@ Status check_passive(const Window& window, const char* function) {
   return fail(Errc::kRmaSync, "%s without an open epoch of MPI_Win_lock or MPI_Win_lock_all", function);
 }
 
-// Returns an error if a process of the window has failed: any may hold the lock of a member.
+// Returns an error if a process of the window has failed: any process may hold a member's lock.
 Status can_complete(const Window& window) { return p2p::can_complete(window.context()); }
 
-// Takes a lock through a word that this process can access.
+// Takes a lock whose word this process can access.
 Status take_word(Window& window, Control& control, bool exclusive) {
   bool waits = false;
   const auto take = [&] { return exclusive ? control.lock.try_exclusive(&waits) : control.lock.try_shared(); };
@@ -79,7 +79,8 @@ Status give_back(Window& window, int rank) {
   return p2p::send_active_message(window.proc(rank), wire::header(wire::Action::kUnlock, window, 0, exclusive ? 1 : 0));
 }
 
-// Sends all requests first, so that the answers arrive concurrently; then takes the locks that are words.
+// Sends all requests first, so that the answers arrive concurrently; then takes the locks whose words this process can
+// access.
 Status acquire_all(Window& window) {
   for (int rank = 0; rank < window.size(); ++rank) {
     if (window.member(rank).control == nullptr) HR_TRY(ask(window, rank, false));
@@ -177,7 +178,7 @@ Status flush_all(Window& window, bool local) {
   return finish_operations(window, local);
 }
 
-// Orders loads and stores of this process before and after it; makes progress on requests that others have sent.
+// Orders loads and stores of this process before and after the call; makes progress on requests that others have sent.
 Status sync(Window& window) {
   HR_TRY(settle_device(window));
   std::atomic_thread_fence(std::memory_order_seq_cst);

@@ -1,6 +1,6 @@
-// The fast paths: for contiguous host memory on both sides, of which the target's is mapped in this process, and an
-// open epoch. They detect no errors: in all other cases they return, and the general path checks everything again.
-// Internal to rma/.
+// The fast paths: for contiguous host memory on both sides, if the target's is mapped in this process and an epoch is
+// open. They detect no errors: in all other cases they return, and the general path checks everything again. Internal
+// to rma/.
 #pragma once
 
 #include <atomic>
@@ -18,10 +18,10 @@
 
 namespace hr::rma::quick {
 
-// Makes progress for others occasionally in calls that return at once: otherwise a program that polls its own memory
-// with such calls would hold up operations that others have sent it. `read`: the rank whose memory the call reads. If
-// that is this process, and progress finds nothing to do, it also yields the core (p2p/progress.hpp, TestPacing).
-// Threads: library lock.
+// Makes progress for other processes occasionally, in calls that return immediately: otherwise a program that polls its
+// own memory with such calls would hold up operations that others have sent it. `read`: the rank whose memory the call
+// reads. If that is this process, and progress finds nothing to do, also yields the core (p2p/progress.hpp,
+// TestPacing). Threads: library lock.
 inline constexpr unsigned kCallsPerTurn = 32;
 inline constinit unsigned calls_to_turn = kCallsPerTurn;
 [[gnu::cold, gnu::noinline]] void serve_others(const Window& window, int read);
@@ -30,7 +30,7 @@ inline void take_turn(const Window& window, int read = -1) {
     serve_others(window, read);
 }
 
-// Returns the target's data if it is contiguous and `bytes` long; nullptr: the general path is needed.
+// Returns the target's data if it is contiguous and `bytes` long; nullptr if the general path is needed.
 inline std::byte* contiguous_target(Window& window, int rank, Count displacement, Count count,
                                     const layout::Datatype& type, std::size_t bytes) noexcept {
   if (static_cast<unsigned>(rank) >= static_cast<unsigned>(window.size_)) return nullptr;
@@ -50,14 +50,14 @@ inline std::byte* contiguous_target(Window& window, int rank, Count displacement
   return member.words + begin;
 }
 
-// Copies host memory to host memory, which may overlap.
+// Copies host memory; source and target may overlap.
 inline void move(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
   if (bytes <= 32) [[likely]]
     return copy_short(to, from, bytes);
   std::memmove(to, from, bytes);
 }
 
-// True if the operation is allowed: with a request, it needs a passive target epoch.
+// True if the operation is allowed: one with a request requires a passive target epoch.
 inline bool may_ask(const Window& window, bool by_request) noexcept {
   return !by_request || window.epoch_ == Epoch::kLock || window.epoch_ == Epoch::kLockAll;
 }
@@ -121,8 +121,8 @@ Word add(std::atomic_ref<Word> word, layout::Basic basic, const void* operand) n
   return seen;
 }
 
-// Updates one element by the processor's atomic instructions. Returns false if it has done nothing. `basic`: an integer
-// or a real number.
+// Updates one element with the processor's atomic instructions. Returns false if it has not changed anything. `basic`:
+// an integer or a real number.
 template <class Word>
 bool update(std::byte* target, layout::OpKind op, layout::Basic basic, const void* operand, void* before) noexcept {
   if (reinterpret_cast<std::uintptr_t>(target) % sizeof(Word) != 0) return false;

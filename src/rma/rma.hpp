@@ -5,15 +5,15 @@
 // calls, locks and flushes.
 //
 // Completion (section 12.5): an operation is complete when a call that ends its epoch, or a flush, has returned. These
-// calls make progress while they wait, and end with MPIX_ERR_PROC_FAILED if a process that they depend on fails. If an
+// calls make progress while they wait, and end with MPIX_ERR_PROC_FAILED if a process on which they depend fails. If an
 // operation fails at the target, the call that completes it, or its request, fails. Progress: operations that the
-// target has to execute are executed in any call of the target that makes progress, or by its progress thread
+// target has to execute are executed in any call of the target that makes progress, or in its progress thread
 // (needs_progress()).
 //
 // Errors: MPI_ERR_RMA_SYNC (no epoch, or another kind of epoch), MPI_ERR_RMA_RANGE (outside the window),
 // MPI_ERR_RANK, MPI_ERR_DISP, MPI_ERR_SIZE, MPI_ERR_OP, MPI_ERR_TYPE, MPI_ERR_LOCKTYPE, MPI_ERR_ASSERT, MPI_ERR_GROUP,
-// MPI_ERR_RMA_ATTACH, MPI_ERR_RMA_SHARED, MPI_ERR_RMA_FLAVOR, MPI_ERR_TRUNCATE (more data than fits the target's part).
-// Threads: library lock.
+// MPI_ERR_RMA_ATTACH, MPI_ERR_RMA_SHARED, MPI_ERR_RMA_FLAVOR, MPI_ERR_TRUNCATE (more data than fits into the target's
+// part). Threads: library lock.
 #pragma once
 
 #include "layout/op.hpp"
@@ -31,7 +31,7 @@ void finalize();
 // --- Section 12.2. All are collective over the communicator ---
 Status create(void* base, Count size, Count unit, const comm::Info* hints, comm::Communicator& comm,
               Ref<Window>* window);
-// *base: becomes this process's memory. `flavor`: kAllocate or kShared.
+// *base: receives the address of this process's memory. `flavor`: kAllocate or kShared.
 Status allocate(Flavor flavor, Count size, Count unit, const comm::Info* hints, comm::Communicator& comm, void** base,
                 Ref<Window>* window);
 Status create_dynamic(const comm::Info* hints, comm::Communicator& comm, Ref<Window>* window);
@@ -47,7 +47,8 @@ Ref<comm::Info> get_info(const Window& window);
 // True if other processes may need this one to make progress while it computes, so that a progress thread is useful.
 [[nodiscard]] bool needs_progress(Window& window) noexcept;
 
-// --- Section 12.3. `request`: null for the plain form; otherwise *request receives a reference of the caller ---
+// --- Section 12.3. `request`: null for the plain form; otherwise *request receives a reference, which the caller owns
+// ---
 Status put_any(const void* origin, Count count, layout::Datatype& type, const Target& target, Window& window,
                p2p::Request** request);
 Status get_any(void* origin, Count count, layout::Datatype& type, const Target& target, Window& window,

@@ -1,4 +1,4 @@
-// Visits the contiguous segments of a view in the order of the packed form; for code that works on memory element by
+// Visits the contiguous segments of a view in the order of the packed form; for code that processes memory element by
 // element, or passes lists of addresses to the system.
 #pragma once
 

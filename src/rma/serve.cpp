@@ -30,7 +30,7 @@ bool gets(const Service& self) {
          self.head.kind == OperationKind::kCompareSwap;
 }
 
-// True if the head is consistent, and matches the number of bytes that follow it.
+// True if the header is consistent, and matches the number of bytes that follow it.
 bool is_complete(const wire::Head& head, std::size_t bytes) {
   constexpr unsigned kFlags = wire::kDescriptionFollows | wire::kDataFollows | wire::kResultFollows;
   if (head.kind > OperationKind::kCompareSwap || head.op > layout::OpKind::kNoOp || (head.flags & ~kFlags) != 0)
@@ -119,7 +119,7 @@ bool has_turn(void* argument) {
   return self.window->member(self.rank).accumulates_done == self.turn;
 }
 
-// Receives the parts that follow the message. *placed: becomes kOk if there is memory for them.
+// Receives the parts that follow the message. *placed: set to kOk if there is memory for them.
 Task receive_rest(Service* self, Status* placed) {
   p2p::Requests<1> requests;
   if (has(*self, wire::kDescriptionFollows)) {
@@ -130,8 +130,8 @@ Task receive_rest(Service* self, Status* placed) {
   }
   *placed = find_target(*self);
   if (!has(*self, wire::kDataFollows)) co_return kOk;
-  // The data of a put is received into place. Data without a place is received, too (as far as necessary to complete
-  // its send).
+  // The data of a put is received directly into the window. Data for which there is no memory is also received, as far
+  // as necessary to complete its send.
   if (placed->ok() && self->head.kind == OperationKind::kPut) {
     HR_CO_TRY(receive(*self, self->target, requests.next()));
   } else {
@@ -222,7 +222,7 @@ void take_operation(int from, const transport::Header& header, const std::byte* 
   wire::Head head;
   if (bytes >= sizeof head) std::memcpy(&head, payload, sizeof head);
   if (bytes < sizeof head || !is_complete(head, bytes - sizeof head))
-    return drop_message(from, "an operation on a window has another length than it states, or is no operation");
+    return drop_message(from, "an operation on a window does not have its stated length, or is not an operation");
   auto* const self = new Service;
   self->window = Ref<Window>::share(window);
   self->rank = wire::rank_of(header);

@@ -1,8 +1,8 @@
-// Executes operations and grants locks that other processes request by messages (MPI 5.0 section 12.7.3, progress).
+// Executes operations and grants locks that other processes request with messages (MPI 5.0 section 12.7.3, progress).
 // Internal to rma/.
 //
 // An operation is executed in the handler of its message if that contains all data; otherwise when the data has
-// arrived. Accumulates of one origin are applied in the order of their arrival (accumulate_ordering, section 12.7.2).
+// arrived. Accumulates from one origin are applied in order of arrival (accumulate_ordering, section 12.7.2).
 #pragma once
 
 #include <cstddef>
@@ -42,7 +42,7 @@ struct LockWaiter {
 
 void take_operation(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes);
 void take_lock(Window& window, const transport::Header& header);
-// Handles the release of a lock that was granted to a member by a message.
+// Handles the release of a lock that was granted to a member with a message.
 void take_unlock(Window& window, const transport::Header& header);
 // Returns true if it made progress.
 bool advance_services();

@@ -17,7 +17,8 @@
 
 namespace hr::rma {
 
-// Operations by cookie. A number from a message is safe to look up: find() returns null if it is not a valid cookie.
+// Table of operations by cookie. Any number in a message is safe to look up: find() returns null if it is not a valid
+// cookie.
 class Cookies {
  public:
   // Never returns 0.
@@ -45,11 +46,11 @@ struct State {
   IntrusiveList<Service, &Service::link> services;
   std::list<LockWaiter> lock_waiters;
   MadeTypes made_types;
-  std::uint64_t files_made = 0;  // number of shared memory files made; part of their names
+  std::uint64_t files_made = 0;  // number of shared memory files created; part of their names
   bool sharing_failed = false;   // true once a failure to share memory has been logged
   p2p::PolledWait polled;
 
-  // Returns the window of that context; nullptr if there is none (any more).
+  // Returns the window with that context; nullptr if there is none.
   [[nodiscard]] Window* find(std::uint32_t context) const noexcept {
     const auto found = windows.find(context);
     return found == windows.end() ? nullptr : found->second;
@@ -59,8 +60,8 @@ struct State {
 // Null before init() and after finalize().
 extern LayerState<State> state;
 
-// Returns the window of a message. nullptr if there is none (any more), or if the sender is not the member that the
-// message names; the message is then dropped.
+// Returns the window of a message; nullptr if there is none, or if the sender is not the member that the message names.
+// The message is then dropped.
 [[nodiscard]] Window* window_of(int from, const transport::Header& header) noexcept;
 
 // Registers the progress hook of rma/, which stays until there is nothing left to do.

@@ -1,25 +1,25 @@
 // Window: memory of a group of processes that each of them may read, write and update (MPI 5.0 chapter 12).
 //
-// A window has its own communicator, with the group of the one from which the window was made. Its context identifies
-// the window on all members; it is used for the window's barriers and data messages.
+// A window has its own communicator, with the group of the communicator from which the window was created. Its context
+// identifies the window on all members; it is used for the window's barriers and data messages.
 //
-// The way in which an origin accesses a target's memory (Path) is determined when the window is made, and kept in the
-// Member entry of the target:
+// The path over which an origin accesses a target's memory (Path) is determined when the window is created, and stored
+// in the target's Member entry:
 //   own      this process's own memory
 //   mapped   memory that both processes have mapped: the origin loads, stores and updates it without the target
-//   read     host memory that this process can read and write through the system (Transport::get(), put() without a
+//   read     host memory that this process can read and write with system calls (Transport::get(), put() without a
 //            key): put and get do not involve the target; accumulates use messages
 //   network  host memory on another host that the network itself reads and writes (network.hpp): contiguous puts and
 //            gets do not involve the target; all else uses messages
 //   message  the target executes the operation when it makes progress (serve.hpp)
-// Accumulates by all paths are atomic with respect to each other (atomic.hpp).
+// Accumulates over all paths are atomic with respect to each other (atomic.hpp).
 //
-// Locks of passive target synchronization are words (lock_word.hpp) in memory that the processes of a host share. A
-// process of the same host takes the lock itself; a process of another host sends a request to the target, which takes
+// Locks of passive target synchronization are words (lock_word.hpp) in memory that the processes on a host share. A
+// process on the same host takes the lock itself; a process on another host sends a request to the target, which takes
 // the lock on its behalf.
 //
 // Owner: reference counted; the program's handle and each pending operation hold references. MPI_Win_free waits for all
-// pending operations. Threads: library lock; words in shared memory, by atomic operations.
+// pending operations. Threads: library lock; words in shared memory: atomic operations.
 #pragma once
 
 #include <cstdint>
@@ -64,7 +64,7 @@ struct Member {
   Control* control = nullptr;   // words of the member, if this process can access them
   Path path = Path::kMessage;
   std::unique_ptr<mem::Location> device;  // mapped device memory; null: host memory
-  // The transport that reads and writes it: kRead; kNetwork, from the first use on.
+  // The transport that reads and writes the memory: for kRead, and for kNetwork after the first use.
   transport::Transport* memory = nullptr;
   std::unique_ptr<transport::RemoteKey> key;  // kNetwork
 
@@ -73,17 +73,17 @@ struct Member {
   // --- This process as the origin ---
   enum class Lock : std::uint8_t { kNone, kShared, kExclusive, kUnchecked };
   Lock lock = Lock::kNone;       // held by this process, or assumed to be (MPI_MODE_NOCHECK)
-  bool lock_granted = false;     // the target has granted the lock by a message
-  bool started = false;          // true if it is in the group of MPI_Win_start
-  bool unflushed = false;        // puts by the network may not have arrived; counts as one unanswered operation
-  std::uint32_t unanswered = 0;  // operations that the target has not answered, or the network not carried out, yet
+  bool lock_granted = false;     // the target has granted the lock with a message
+  bool started = false;          // true if the member is in the group of MPI_Win_start
+  bool unflushed = false;        // puts over the network may not have arrived; counts as one unanswered operation
+  std::uint32_t unanswered = 0;  // operations that the target has not answered or the network has not executed
   std::uint32_t unsent = 0;      // number of unanswered operations that still use the origin's buffers
   std::uint32_t next_tag = 0;    // next tag for their data messages
   // --- This process as the target ---
-  bool posted = false;      // true if it is in the group of MPI_Win_post
-  Lock lent = Lock::kNone;  // lock of this process's memory that was granted to that process by a message
+  bool posted = false;      // true if the member is in the group of MPI_Win_post
+  Lock lent = Lock::kNone;  // lock on this process's memory, granted to that process with a message
   bool asks = false;        // true if that process waits for the lock
-  // Number of accumulates of that process that have arrived, and that have been applied, in order of arrival
+  // Numbers of accumulates from that process that have arrived and that have been applied, in order of arrival
   // (serve.cpp).
   std::uint32_t accumulates_come = 0;
   std::uint32_t accumulates_done = 0;
@@ -114,7 +114,7 @@ class Window final : public Object {
   [[nodiscard]] std::uint32_t context() const noexcept { return comm_->context(); }
   [[nodiscard]] Member& member(int rank) noexcept { return members_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] Member& own() noexcept { return member(rank()); }
-  // True if the locks are words that other processes of this host can access, too: releasing one does not wake any
+  // True if the locks are words that other processes on this host can also access: releasing one does not wake a
   // waiting process.
   [[nodiscard]] bool is_unlocked_silently() const noexcept { return own_control_ == nullptr; }
   // Returns the exclusion for updates of a member's memory by this process.
@@ -164,7 +164,7 @@ class Window final : public Object {
 
   // --- For exclusion(): processes that have mapped the members' memory, including this one ---
   std::span<Control> updaters_;
-  std::span<Control> shared_words_;  // control words of the processes of this host
+  std::span<Control> shared_words_;  // control words of the processes on this host
   Control* own_words_ = nullptr;
   bool updates_by_barrier_ = false;
 
@@ -174,7 +174,8 @@ class Window final : public Object {
     void operator()(std::byte* memory) const noexcept;
   };
   std::unique_ptr<std::byte, Free> memory_;  // allocated if no data is shared
-  transport::RemoteKey key_{};               // key to this process's part through the network; empty if there is none
+  transport::RemoteKey key_{};               // key for access to this process's part over the network; empty if there
+                                             // is none
   std::vector<mem::device::Mapping*> mappings_;  // mappings of others' device memory (device.hpp)
   std::unique_ptr<Control> own_control_;         // set if the control words are not shared
 };

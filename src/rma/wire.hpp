@@ -18,7 +18,7 @@ namespace hr::rma::wire {
 
 enum class Action : std::uint8_t {
   kOperate,  // operation; payload: Head, description of the target's type, data
-  kAnswer,   // the operation is done; payload: the result if it is short, or an error text
+  kAnswer,   // the operation is done; payload: the result if it is short, or an error message
   kLock,     // request for the target's lock
   kLocked,   // the target has granted the lock
   kUnlock,
@@ -39,7 +39,7 @@ struct Head {
   std::int64_t count;
 };
 inline constexpr std::uint32_t kMostTag = 0x3fffffff;
-// Limit of the bytes that a target allocates for a description.
+// Maximum number of bytes that a target allocates for a description.
 inline constexpr std::size_t kMostDescription = std::size_t{256} << 20;
 enum Flag : std::uint8_t {
   kDescriptionFollows = 1,
@@ -47,7 +47,7 @@ enum Flag : std::uint8_t {
   kResultFollows = 4,  // the result is sent as a p2p message
 };
 
-// Largest number of bytes in one such message, and in the result of an answer.
+// Maximum number of bytes in one such message, and in the result of an answer.
 inline constexpr std::size_t kMost = 4096;
 
 inline transport::Header header(Action action, const Window& window, std::uint64_t cookie = 0, std::uint8_t detail = 0,

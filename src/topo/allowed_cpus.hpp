@@ -1,4 +1,4 @@
-// The CPUs that this process may run on, as the operating system reports them: hwloc, which places the ranks
+// The CPUs on which this process may run, as the operating system reports them: hwloc, which places the ranks
 // (machine.hpp), examines every CPU of the machine, which would take too long in each process of a job. Threads: any.
 #pragma once
 
@@ -11,7 +11,7 @@ namespace hr::topo {
 // Returns these CPUs; empty if they cannot be determined.
 [[nodiscard]] CpuSet allowed_cpus();
 
-// Binds the calling thread to these CPUs; false if the system refuses.
+// Binds the calling thread to `cpus`; false if the system refuses.
 [[nodiscard]] bool use_cpus(const CpuSet& cpus);
 
 // Reads the kernel's notation of a list ("0-3,8"), up to the first word that does not fit it.

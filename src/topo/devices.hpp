@@ -7,7 +7,7 @@
 
 namespace hr::topo {
 
-// Distance of a device: the closest part of the machine that both ends share. Smaller values are nearer.
+// Distance of a device: the smallest part of the machine that contains both ends. Smaller values are nearer.
 enum class Distance {
   kSwitch,      // a PCI switch
   kHostBridge,  // the root of a PCI tree
@@ -32,9 +32,9 @@ struct Nearest {
 // Returns "; GPU cuda0 (same NUMA domain), NIC mlx5_0 (same socket)"; empty if there are none.
 std::string text_of(const Nearest& nearest);
 
-// Finds the nearest devices for each set of CPUs, as place() returns them. Ranks that are equally near to several GPUs
-// get them in turn. Of equally near cards, a rank gets the one nearest to its GPU; if several are, ranks get them in
-// turn. If a host has InfiniBand or RoCE, other cards are left out.
+// Finds the nearest devices for each of the sets of CPUs that place() returns. Ranks that are equally near to several
+// GPUs get them in turn. Of equally near cards, a rank gets the one nearest to its GPU; if several are, ranks get them
+// in turn. If a host has InfiniBand or RoCE, other cards are ignored.
 std::vector<Nearest> nearest_devices(const Machine& machine, const std::vector<CpuSet>& placement);
 
 }  // namespace hr::topo

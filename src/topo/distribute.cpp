@@ -17,14 +17,14 @@ int parts_of(const Host& host, const Mapping& mapping) {
 
 bool has_slots(const Host& host) { return host.slots > 0; }
 
-// Returns the number of ranks that a host gets before the next one is filled, or before it is full.
+// Returns the number of ranks that a host takes before the next host is filled, or until it is full.
 int room_of(const Host& host, const Mapping& mapping) {
   if (mapping.per_host > 0) return mapping.per_host;
   if (mapping.per_part > 0) return mapping.per_part * parts_of(host, mapping);
   return has_slots(host) ? host.slots : std::max(units_of(host, mapping) / mapping.count, 1);
 }
 
-// Returns the number of ranks of each host. Hosts without slots share the ranks that the others leave, in blocks whose
+// Returns the number of ranks on each host. Hosts without slots share the ranks that the others leave, in blocks whose
 // sizes differ by at most one.
 std::vector<int> blocks(std::span<const Host> hosts, int ranks, const Mapping& mapping) {
   std::vector<int> block;
@@ -46,7 +46,7 @@ std::vector<int> blocks(std::span<const Host> hosts, int ranks, const Mapping& m
 }
 
 // Returns the hosts in the order in which ranks are mapped: `step(host)` ranks on each, round robin, while there is
-// room.
+// space.
 template <class Step>
 std::vector<int> deal(std::size_t hosts, int ranks, const std::vector<int>& room, Step step) {
   std::vector<int> order;
@@ -63,7 +63,8 @@ std::vector<int> deal(std::size_t hosts, int ranks, const std::vector<int>& room
   return order;
 }
 
-// Returns the hosts of ranks in blocks of these sizes; further ranks lengthen the blocks, one each, round robin.
+// Returns the host of each rank, for blocks of these sizes; further ranks lengthen the blocks, by one each, round
+// robin.
 std::vector<int> in_blocks(int ranks, std::vector<int> blocks) {
   long left = ranks;
   for (int& block : blocks) {

@@ -26,7 +26,7 @@ inline constexpr std::array<Level, kLevels> kAllLevels = {Level::kThread, Level:
 // Returns the name of a level for messages: "core", "NUMA domain".
 const char* name_of(Level level) noexcept;
 
-// Returns the level that a word of a command line names ("hwthread", "l3cache", "package"); none for other words.
+// Returns the level that a word on the command line names ("hwthread", "l3cache", "package"); nullopt for other words.
 std::optional<Level> find_level(std::string_view word) noexcept;
 
 }  // namespace hr::topo

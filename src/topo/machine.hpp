@@ -20,8 +20,8 @@ struct Device {
   Kind kind = Kind::kGpu;
   std::string name;              // "cuda0", "mlx5_0"; the address if the system has no name for it
   std::string address;           // PCI: "0000:18:00.0"
-  CpuSet cpus;                   // CPUs that it is attached to
-  std::vector<int> bridges;      // numbers of the PCI bridges above it, from the host bridge down
+  CpuSet cpus;                   // CPUs to which the device is attached
+  std::vector<int> bridges;      // numbers of the PCI bridges above the device, from the host bridge down
   bool is_fast_network = false;  // InfiniBand or RoCE
 };
 
@@ -35,13 +35,13 @@ struct Machine {
   std::vector<Device> devices;
 
   [[nodiscard]] const std::vector<CpuSet>& all(Level level) const { return levels[static_cast<std::size_t>(level)]; }
-  // Returns the allowed CPUs of each part of this level; parts without any are left out. If the cores are not known,
-  // each hardware thread counts as one; if NUMA domains or sockets are not known, the machine counts as one. Empty: no
-  // such cache.
+  // Returns the allowed CPUs of each part of this level; parts without allowed CPUs are omitted. If the cores are not
+  // known, each hardware thread counts as one; if NUMA domains or sockets are not known, the machine counts as one.
+  // Empty: no such cache.
   [[nodiscard]] std::vector<CpuSet> parts(Level level) const;
 };
 
-// Parts to read, as others would only cost start-up time. Hardware threads and cores are always read.
+// Parts to read; reading others would only cost start-up time. Hardware threads and cores are always read.
 struct Needs {
   std::vector<Level> levels;
   bool devices = false;
@@ -54,7 +54,7 @@ struct Needs {
 };
 
 // Reads a machine. `source`: empty for this host, as far as this process may use it; the path of an hwloc XML file
-// (lstopo x.xml); "synthetic:" and hwloc's notation for one ("synthetic:pack:2 numa:4 core:8 pu:2").
+// (lstopo x.xml); "synthetic:" followed by a description in hwloc's notation ("synthetic:pack:2 numa:4 core:8 pu:2").
 Status read_machine(const std::string& source, const Needs& needs, Machine* machine);
 
 // Saves this host as an hwloc XML file, devices included.

@@ -1,5 +1,5 @@
-// Mapping: layout of the ranks of a job over hosts, and over the cores of a host. It holds the meaning of the command
-// line, independent of its wording and of any machine. A plain value.
+// Mapping: layout of the ranks of a job over hosts, and over the cores of a host. It represents the meaning of the
+// command line, independently of its wording and of any machine. A plain value.
 #pragma once
 
 #include <optional>
@@ -14,13 +14,13 @@ namespace hr::topo {
 struct Mapping {
   // Order in which hosts are filled.
   enum class Hosts {
-    kSlots,  // one after the other, each up to its slots
+    kSlots,  // one host at a time, each up to its slots
     kNode,   // one rank each, round robin
     kSpan,   // round robin over the parts (`level`) of all hosts, as if they were one
   };
   Hosts hosts = Hosts::kSlots;
   int per_host = 0;  // ranks on each host before the next host is filled; 0: not given
-  // True if ppr:N:PLACE limits the number of ranks of each host or part. Used by distribute() only.
+  // True if ppr:N:PLACE limits the number of ranks per host or part. Used by distribute() only.
   bool is_limit = false;
 
   enum class Policy {
@@ -31,16 +31,16 @@ struct Mapping {
     kList,     // ranks get the CPUs of `list`
   };
   Policy policy = Policy::kShare;
-  bool bound = true;              // false if ranks are only laid out like this, and not bound
-  Level level = Level::kMachine;  // kMachine: units (cores) one after the other
+  bool bound = true;              // false if ranks are only laid out in this way, and not bound
+  Level level = Level::kMachine;  // kMachine: units (cores) in order
   int group = 1;                  // number of neighbouring parts that count as one
-  int per_part = 0;  // ppr:N: number of consecutive ranks that fill a part; 0: one at a time, while there is room
+  int per_part = 0;  // ppr:N: number of consecutive ranks that fill a part; 0: one at a time, while there is space
   // A rank gets `count` neighbouring units within a part.
   Level unit = Level::kCore;
   int count = 1;
-  // Level of the parts that a rank is bound to, which contain its units; none: the units themselves.
+  // Level of the parts to which a rank is bound, which contain its units; none: the units themselves.
   std::optional<Level> bind{};
-  std::vector<CpuSet> list{};  // CPUs of the ranks of a host; begins again if the ranks outnumber it
+  std::vector<CpuSet> list{};  // CPUs of the ranks on a host; repeated if the ranks outnumber its entries
 
   // Order in which ranks are numbered.
   enum class Numbering {

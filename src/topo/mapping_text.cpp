@@ -9,7 +9,8 @@ namespace {
 
 constexpr long kMostCount = 65536;  // ranks, cores
 constexpr unsigned kMostCpus = 65536;
-constexpr std::size_t kMostListed = 1 << 20;  // CPUs of all entries of a list; limits the memory that a text can claim
+constexpr std::size_t kMostListed = 1 << 20;  // maximum number of CPUs in all entries of a list; limits the memory that
+                                              // a string can claim
 
 class Writer {
  public:

@@ -1,4 +1,4 @@
-// A Mapping as text, for agents that place the ranks of other hosts. Pure.
+// A Mapping as a string, for agents that place the ranks on other hosts. Pure.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@ namespace hr::topo {
 
 std::string to_text(const Mapping& mapping);
 
-// Reads a text that to_text() made, and rejects any other: every number is checked, as the text comes from another
-// process.
+// Parses a string that to_text() wrote, and rejects any other: every number is checked, as the string comes from
+// another process.
 Status from_text(std::string_view text, Mapping* mapping);
 
 }  // namespace hr::topo

@@ -22,7 +22,7 @@ std::string bytes_text(std::uint64_t bytes) {
                            : " of " + std::to_string(bytes / kKiB) + " KiB";
 }
 
-// Cells of text that are padded to the same width.
+// Text cells that are padded to the same width.
 class Cells {
  public:
   Cells(const Machine& machine, std::span<const int> ranks, const std::vector<CpuSet>& placement)

@@ -33,7 +33,7 @@ Parts grouped(const Parts& parts, int group) {
   return whole;
 }
 
-// A rank's units, and the part they were taken from.
+// A rank's units, and the part from which they were taken.
 struct Taken {
   CpuSet cpus;
   std::size_t part = 0;
@@ -66,7 +66,7 @@ Status go_round(const Machine& machine, const Parts& parts, const Parts& units, 
     room[part] = inside[part].size() / count;
     most = std::max(most, inside[part].size());
     if (mapping.per_part > 0 && room[part] > 0)
-      room[part] = block;  // the number is as requested, even if ranks then share units
+      room[part] = block;  // the requested number, even if ranks then share units
     all_room += room[part];
   }
   if (all_room == 0) {
@@ -91,7 +91,8 @@ Status go_round(const Machine& machine, const Parts& parts, const Parts& units, 
   return kOk;
 }
 
-// Returns equal shares of neighbouring units; if `count` is above 0, at most `count` evenly spaced units of each share.
+// Returns equal shares of neighbouring units; if `count` is positive, at most `count` evenly spaced units of each
+// share.
 std::vector<Taken> shares(const Parts& units, int ranks, int count) {
   std::vector<Taken> taken;
   const auto all = static_cast<std::size_t>(ranks);
@@ -128,7 +129,7 @@ void number_round_parts(const Parts& parts, std::vector<Taken>& taken) {
   }
 }
 
-// Returns the union of the parts that the CPUs are in.
+// Returns the union of the parts that contain the CPUs.
 CpuSet widened(const CpuSet& cpus, const Parts& parts) {
   Parts touched;
   for (const CpuSet& part : parts) {
@@ -185,7 +186,7 @@ Parts nested(const Machine& machine, const Parts& units, std::size_t at) {
   return order;
 }
 
-// Joins every `count` neighbouring units into one: within NUMA domains if that makes enough for all ranks, else within
+// Joins every `count` neighbouring units into one: within NUMA domains if that yields enough for all ranks, else within
 // sockets, else anywhere.
 Parts neighbours(const Machine& machine, const Parts& units, int count, int ranks) {
   Parts together;
@@ -200,7 +201,7 @@ Parts neighbours(const Machine& machine, const Parts& units, int count, int rank
   return together;
 }
 
-// Places ranks on units one after the other, near to one another or (scatter) far apart.
+// Places ranks on units in order, close together or (scatter) far apart.
 Status in_order(const Machine& machine, const Parts& whole, const Parts& units, int ranks, const Mapping& mapping,
                 std::vector<Taken>* taken) {
   Parts together = mapping.count == 1 ? units : neighbours(machine, units, mapping.count, ranks);

@@ -9,7 +9,7 @@
 
 namespace hr::topo {
 
-// Sets (*cpus)[local rank], the CPUs that the rank is bound to; empty: not bound. Fails if this machine has no such
+// Sets (*cpus)[local rank], the CPUs to which the rank is bound; empty: not bound. Fails if this machine has no such
 // parts, or its parts are too small, or ranks would share cores and the mapping forbids that.
 Status place(const Machine& machine, int ranks, const Mapping& mapping, std::vector<CpuSet>* cpus);
 

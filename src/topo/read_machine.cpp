@@ -71,7 +71,7 @@ void keep(hwloc_topology_t topology, Level level) {
   }
 }
 
-// Disables hwloc's plugins that use vendors' libraries: those start threads, which receive signals meant for the
+// Disables hwloc's plugins that use vendor libraries: those start threads, which receive signals intended for the
 // launcher, and create contexts on every GPU. Devices are found on the PCI bus.
 void leave_out_makers(hwloc_topology_t topology) {
   for (const char* const component : {"opencl", "cuda", "nvml", "rsmi", "levelzero", "gl"})
@@ -92,7 +92,7 @@ Status open(const std::string& source, Topology* topology) {
                 source.c_str());
   }
   if (source.empty()) {
-    // hwloc's component for x86 binds the thread to one processor after the other, and queries its affinity.
+    // hwloc's component for x86 binds the thread to each processor in turn, and queries its affinity.
     if (!affinity_is_told()) hwloc_topology_set_components(raw, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
     return kOk;
   }
@@ -111,8 +111,8 @@ Status load(const std::string& source, Topology& topology) {
   return fail(Errc::kOther, "machine %s: hwloc cannot load it; is the file complete?", source.c_str());
 }
 
-// Drops memories whose CPUs include those of another one, or are the same (memory of a GPU, or high-bandwidth memory),
-// as they are not separate domains.
+// Drops memories whose CPUs include those of another one, or are the same (GPU memory, high-bandwidth memory), as these
+// are not separate domains.
 void drop_memories_around_others(std::vector<CpuSet>& parts) {
   std::vector<CpuSet> kept;
   for (const CpuSet& part : parts) {
@@ -152,7 +152,7 @@ bool is_nic(const PciDevice& device) {
   return device.class_id == kEthernet || device.class_id == kInfiniBand || device.class_id == kFabric;
 }
 
-// Finds the system's name for the device, which is below it in the tree, perhaps below a further bus.
+// Finds the system's name for the device, which is below the device in the tree, perhaps below another bus.
 void find_name(hwloc_obj_t object, Device* device) {
   for (hwloc_obj_t child = object->io_first_child; child != nullptr; child = child->next_sibling) {
     if (child->type == HWLOC_OBJ_OS_DEVICE && child->name != nullptr) {
@@ -225,7 +225,7 @@ Status read_machine(const std::string& source, const Needs& needs, Machine* mach
   const Bitmap cpus(hwloc_bitmap_alloc(), &hwloc_bitmap_free);
   hwloc_bitmap_copy(cpus.get(), hwloc_topology_get_allowed_cpuset(topology.get()));
   if (source.empty() && hwloc_topology_is_thissystem(topology.get()) != 0) {
-    // Done here instead of by hwloc, which would retry repeatedly if the system refuses the call.
+    // Done here and not in hwloc, which would retry repeatedly if the system refuses the call.
     const Bitmap own(hwloc_bitmap_alloc(), &hwloc_bitmap_free);
     for (const unsigned cpu : allowed_cpus()) hwloc_bitmap_set(own.get(), cpu);
     if (hwloc_bitmap_iszero(own.get()) == 0) hwloc_bitmap_and(cpus.get(), cpus.get(), own.get());

@@ -1,5 +1,5 @@
-// The transports; of those with equal costs, the first is preferred. A new one needs a folder with a record, and a line
-// in record_list.cpp.
+// The transports; among those with equal costs, the first is preferred. A new one needs a folder with a record, and a
+// line in record_list.cpp.
 #pragma once
 
 #include <span>

@@ -59,10 +59,11 @@ Status allowed(std::vector<const Record*>* out) {
   return kOk;
 }
 
-// Size for which the times of paths are compared: short enough for latency to matter, and long enough for bandwidth.
+// Message size for which the times of paths are compared: short enough for latency to matter, and long enough for
+// bandwidth.
 constexpr std::size_t kComparedBytes = 4096;
 
-// Returns the transport with the least cost(caps), the first of equals; cost() returns nothing if a transport does not
+// Returns the transport with the lowest cost(caps), the first of equals; cost() returns nullopt if a transport does not
 // qualify.
 template <class CostOf>
 Transport* cheapest(int proc, CostOf&& cost) noexcept {
@@ -96,8 +97,8 @@ bool reaches_everybody(int size) noexcept {
 }
 
 // Returns the record that carries messages to other hosts: of those that the user allows, the one that has its own
-// network on this host, else the first whose library can be opened, else the first, whose error names what is missing.
-// Null: there is none.
+// network on this host, else the first whose library can be opened, else the first, whose error says what is missing.
+// Null if there is none.
 const Record* network_record() {
   std::vector<const Record*> allowed;
   for (const Record* record : state->records) {
@@ -180,7 +181,7 @@ Status connect(int proc, Paths* out) {
   if (Transport* messages = path_of_messages(proc); messages != nullptr) {
     HR_TRY(messages->connect(proc));
     Transport* memory = path_to_memory(proc);
-    // A path to memory is optional: it only adds speed.
+    // A path to memory is optional: it is only faster.
     if (memory != nullptr && memory != messages && !memory->connect(proc).ok()) {
       static_cast<void>(take_detail());
       memory = nullptr;

@@ -1,23 +1,23 @@
 // Transport: sends bytes to other processes. self, shm, ucx and ofi implement this interface; p2p uses nothing else.
 //
-// A transport carries messages: a fixed 24-byte header, from which it reads only the kind, and a payload. Messages from
+// A transport carries messages: a fixed 24-byte header, of which it reads only the kind, and a payload. Messages from
 // one process to another arrive in the order in which they were accepted. progress() passes each to the handler that an
 // upper layer has set for its kind; the payload is valid only during the call. A transport never blocks: it returns
-// "again" if there is no room.
+// "again" if there is no space.
 //
-// If its Caps permit that, it also reads and writes memory of other processes: a call starts the operation, and its
+// If its Caps permit, it also reads and writes memory of other processes: a call starts the operation, and its
 // Operation shows when it is complete. Memory is exposed once by its owner, which sends the key to the processes that
 // need it.
 //
 // A failed path is reported once per process (Handlers::failed). Operations pending on it end with that error.
 //
 // Processes of other jobs connect while messages are pending (MPI 5.0 chapter 11): those that share memory get an
-// additional transport, made for the two groups; the transport with Record::fills_gaps opens paths to those on other
+// additional transport, created for the two groups; the transport with Record::fills_gaps opens paths to those on other
 // hosts.
 //
-// Owner: the registry owns the transports from init() to finalize(), and a transport made for two groups until all of
-// its processes are disconnected. Lifetime of a connection: from the first send to a process until finalize, or until
-// it is disconnected. Threads: library lock, unless a function says otherwise.
+// Owner: the registry owns the transports from init() to finalize(), and a transport created for two groups until all
+// of its processes are disconnected. Lifetime of a connection: from the first send to a process until finalize, or
+// until it is disconnected. Threads: library lock, unless a function says otherwise.
 #pragma once
 
 #include <array>
@@ -57,7 +57,7 @@ struct RemotePart {
   std::size_t bytes;
 };
 
-// Plain bytes by which another process reaches memory that this one has exposed; sent in a message.
+// Plain bytes with which another process reaches memory that this one has exposed; sent in a message.
 struct RemoteKey {
   static constexpr std::size_t kMost = 240;
   std::uint32_t bytes = 0;
@@ -79,12 +79,12 @@ struct Operation {
   }
 };
 
-// Names data that another process keeps for this one (Transport::send_rts()); plain bytes, valid in this process.
+// Identifies data that another process keeps for this one (Transport::send_rts()); plain bytes, valid in this process.
 struct RendezvousData {
   std::uint64_t token = 0;
 };
 
-// Data of a rendezvous at its sender, which owns it: plain bytes, in device memory if the transport supports that.
+// Data of a rendezvous at the sender, which owns it: plain bytes, in device memory if the transport supports that.
 struct Source {
   const std::byte* address;
   std::size_t bytes;
@@ -92,7 +92,7 @@ struct Source {
 };
 
 // Destination of the data of a rendezvous: `address`, or, if unpack is set, calls of unpack with each piece, once and
-// in any order. It must accept all of the data, which is `bytes` long. Owner: the receiving side; must live until the
+// in any order. It must accept all of the data, `bytes` bytes. Owner: the receiving side; it must live until the
 // operation is complete.
 struct Sink {
   std::byte* address = nullptr;
@@ -117,7 +117,7 @@ struct Handlers {
 // A modelled time: a fixed part, and a part proportional to the length.
 struct Cost {
   double latency_seconds = 0;
-  double bytes_per_second = 0;  // 0: not stated; the length is ignored
+  double bytes_per_second = 0;  // 0: not stated, and the length is ignored
   [[nodiscard]] constexpr double seconds(std::size_t bytes) const noexcept {
     return latency_seconds + (bytes_per_second > 0 ? static_cast<double>(bytes) / bytes_per_second : 0);
   }
@@ -127,14 +127,14 @@ inline constexpr std::size_t kMostInFront = 64;
 
 // Properties on which the choice of a protocol is based; a pure function of (transport, process).
 struct Caps {
-  std::size_t inline_bytes = 0;  // payloads up to this travel with the header, at the least latency
+  std::size_t inline_bytes = 0;  // payloads up to this length travel with the header, at the lowest latency
   std::size_t max_payload = 0;   // largest payload of one message
-  std::size_t chunk_bytes = 0;   // best size of one piece of a pipelined transfer
-  // Largest message worth sending eagerly on this path, with up to kMostInFront bytes of protocol data in front of it,
+  std::size_t chunk_bytes = 0;   // best size for a piece of a pipelined transfer
+  // Largest message worth sending eagerly on this path, with up to kMostInFront bytes of protocol data before it,
   // even if that exceeds max_payload; 0: not stated.
   std::size_t eager_bytes = 0;
   bool rendezvous = false;          // send_rts(), receive_rendezvous() and decline_rendezvous() of host memory
-  bool device_rendezvous = false;   // data in device memory, too, without waiting for the program's pending work on it
+  bool device_rendezvous = false;   // the same for device memory, without waiting for the program's pending work on it
   bool remote_read = false;         // get() of memory that was not exposed may be tried (it may fail)
   bool exposed_memory = false;      // get() and put() of exposed memory, if possible without involving that process
   bool same_node = false;           // both processes run under one operating system
@@ -154,7 +154,7 @@ struct Caps {
 class Transport {
  public:
   virtual ~Transport() = default;
-  // Called after all processes' create() and the exchange of the data that it published (boot::put(),
+  // Called after create() in all processes, and after the exchange of the data that it published (boot::put(),
   // boot::node_put()).
   virtual Status open() { return kOk; }
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
@@ -167,7 +167,7 @@ class Transport {
 
   // Accepts one message or returns Status::again(). On success header and payload have been copied.
   virtual Status send(int proc, const Header& header, const void* payload, std::size_t bytes) = 0;
-  // Does the same in two steps, to build the payload in place (packing directly into the ring): reserve() returns the
+  // send() in two steps, to build the payload in place (packing directly into the ring): reserve() returns the
   // address at which to write `bytes` bytes, or nullptr for "again"; commit() publishes the last reservation for that
   // process.
   virtual std::byte* reserve(int proc, std::size_t bytes) = 0;
@@ -180,7 +180,7 @@ class Transport {
                           std::size_t /*payload_bytes*/, const Source& /*data*/, Operation* /*done*/) {
     return Errc::kUnsupportedOperation;
   }
-  // Copies the data to the sink; `done` is complete when all of it has arrived. Errors: as for send_rts().
+  // Copies the data to the sink; `done` is complete when all of it has arrived. Errors: those of send_rts().
   virtual Status receive_rendezvous(int /*proc*/, RendezvousData /*data*/, Sink* /*into*/, Operation* /*done*/) {
     return Errc::kUnsupportedOperation;
   }
@@ -189,14 +189,14 @@ class Transport {
   // messages, which may contain anything.
   [[nodiscard]] virtual bool has_rendezvous(int /*proc*/, RendezvousData /*data*/) const noexcept { return false; }
 
-  // True if that process has left MPI and receives no more messages: a message that finds no room now never will.
+  // True if that process has left MPI and receives no more messages: a message that finds no space now never will.
   [[nodiscard]] virtual bool has_left(int /*proc*/) const noexcept { return false; }
 
   // Delivers a bounded number of arrived messages; true if there were any.
   virtual bool progress() = 0;
 
   // --- memory of others ---
-  // True if some process of this job may have Caps::exposed_memory.
+  // True if any process of this job may have Caps::exposed_memory.
   [[nodiscard]] virtual bool may_expose() const noexcept { return false; }
   // Lets other processes access this host memory until withdraw(). Errors: MPI_ERR_UNSUPPORTED_OPERATION,
   // MPI_ERR_NO_MEM.
@@ -205,13 +205,13 @@ class Transport {
   }
   virtual void withdraw(const RemoteKey& /*key*/) noexcept {}
 
-  // Copies from memory of that process into this process's, all parts together. `key`: that of the exposed memory which
-  // contains all parts; null: host memory that was not exposed (Caps::remote_read). Errors:
+  // Copies from memory of that process into this process's, all parts in one operation. `key`: that of the exposed
+  // memory which contains all parts; null: host memory that was not exposed (Caps::remote_read). Errors:
   // MPI_ERR_UNSUPPORTED_OPERATION if the system or the network does not permit it (the caller falls back and does not
-  // try again); a part may have been copied then. An error in `done` is that of the path, which Handlers::failed
-  // reports, too. `done`: complete when all of the data has arrived; null: it is complete on return, which is possible
-  // only for memory without a key. In that case get(), like put(), needs no library lock, and several threads may call
-  // it at a time.
+  // retry); some of the data may then have been copied. An error in `done` is that of the path, which Handlers::failed
+  // reports, too. `done`: complete when all of the data has arrived; null: the copy is complete on return, which is
+  // possible only for memory without a key. In that case get(), like put(), needs no library lock, and several threads
+  // may call it at a time.
   virtual Status get(int /*proc*/, const RemoteKey* /*key*/, std::span<const RemotePart> /*parts*/,
                      Operation* /*done*/) {
     return Errc::kUnsupportedOperation;
@@ -228,25 +228,26 @@ class Transport {
     return kOk;
   }
 
-  // Returns words of that process, initially zero, which all processes connected to it through shared memory can read
-  // and write; their users define their meaning. Every process has the same number of words; empty if there are none.
+  // Returns the words of that process, initially zero, which all processes connected to it through shared memory can
+  // read and write; their users define their meaning. Every process has the same number of words; empty if there are
+  // none.
   virtual std::span<SharedWord> shared_words(int /*proc*/) { return {}; }
 
-  // Tells the other processes of the node which CPUs this one is confined to, by a nonzero number of the set; returns
-  // how many processes of the node have reported the same number, this one included.
+  // Tells the other processes on the node to which CPUs this one is confined, with a nonzero number that identifies the
+  // set; returns how many processes on the node, including this one, have reported the same number.
   virtual int tell_cpus(std::uint64_t /*cpus*/) noexcept { return 1; }
 
   // Returns the memory in which that process stages data for others, mapped in this process: the same bytes in all
   // processes, and of the same size for each of them. Empty if there is none. A process that calls this for itself gets
-  // memory backed by pages (empty if there are none left, which is noted once); the others may access it once a message
-  // refers to it.
+  // memory backed by pages (empty if there are none left, which is reported once); the others may access it once a
+  // message refers to it.
   virtual std::span<std::byte> staging(int /*proc*/) { return {}; }
 
   // Let threads sleep. arm() returns nothing if a message has arrived already. From then on an arriving message, or
-  // wake(), ends the sleep() called with the value that arm() returned, even if that sleep() has not begun yet, and
-  // whatever other threads do meanwhile; each such value is for one sleep(), which must follow. Several threads may
-  // sleep at a time; sleep() and wake() need no library lock. Only one transport of a process can sleep (the one with
-  // the doorbell); the default cannot.
+  // wake(), ends the sleep() called with the value that arm() returned, even if that sleep() has not begun yet,
+  // whatever other threads do meanwhile; each such value is for exactly one sleep(), which must follow. Several threads
+  // may sleep at a time; sleep() and wake() need no library lock. Only one transport of a process can sleep (the one
+  // with the doorbell); the default cannot.
   [[nodiscard]] virtual bool can_sleep() const noexcept { return false; }
   [[nodiscard]] virtual std::optional<std::uint32_t> arm() { return std::nullopt; }
   virtual void sleep(std::uint32_t /*armed*/, double /*at_most_seconds*/) {}
@@ -258,96 +259,98 @@ class Transport {
   [[nodiscard]] virtual bool arm_arrivals() { return false; }
 
   // --- channels (p2p/channel.hpp) ---
-  // Returns the largest number of a channel, the same in all processes that share this transport; 0: there are none.
+  // Returns the maximum channel number, the same in all processes that share this transport; 0 if there are no
+  // channels.
   [[nodiscard]] virtual int most_channels() const noexcept { return 0; }
-  // Shows the others how many channels this process uses, channel 0 included; called once, before this process takes
+  // Shows the others how many channels this process uses, including channel 0; called once, before this process takes
   // part in the creation of a communicator.
   virtual void offer_channels(int /*number*/) noexcept {}
-  // Returns the number that this process has offered; 0 if it has not.
+  // Returns the number of channels that `proc` has offered; 0 if it has not.
   [[nodiscard]] virtual int channels_of(int /*proc*/) const noexcept { return 0; }
-  // Makes a transport of messages to the same processes, which arrive at the transport that they have made for the
-  // same number, from 1 on. It shares nothing that changes with this one, so it may run under another lock. Lifetime:
-  // must end before this transport. Errors: MPI_ERR_UNSUPPORTED_OPERATION; MPI_ERR_OTHER if there is no memory.
+  // Creates a transport for messages to the same processes, which arrive at the transport that they have created for
+  // the same number, starting at 1. It shares no mutable state with this one, so it may run under another lock.
+  // Lifetime: must end before this transport. Errors: MPI_ERR_UNSUPPORTED_OPERATION; MPI_ERR_OTHER if there is no
+  // memory.
   virtual Status make_channel(int /*number*/, const Handlers& /*handlers*/, std::unique_ptr<Transport>* /*out*/) {
     return Errc::kUnsupportedOperation;
   }
 
   // --- processes of other jobs ---
-  // Returns the address by which processes of other jobs reach this one; empty: this transport uses no addresses.
+  // Returns the address at which processes of other jobs reach this one; empty: this transport uses no addresses.
   virtual Status describe(std::string* /*address*/) { return kOk; }
-  // Makes that process reachable by the address that its describe() returned.
+  // Makes that process reachable at the address that its describe() returned.
   virtual Status set_peer_address(int /*proc*/, const std::string& /*address*/) { return Errc::kUnsupportedOperation; }
   // Ends all communication with these processes, each of which also disconnects from this process, or fails; waits for
-  // them if their paths require it. True: none of the processes that this transport was made for is left.
+  // them if their paths require it. True if none of the processes for which this transport was created is left.
   virtual bool disconnect(std::span<const int> /*procs*/) { return false; }
 
   // Waits until all accepted messages have left this process (the peer need not have read them).
   virtual Status finalize() = 0;
 };
 
-// Facts about the job that a transport is built from.
+// Facts about the job from which a transport is created.
 struct Job {
   int rank;
   int size;
   const boot::Processes& processes;
   std::string_view job_id;
-  bool late = false;  // the job is already running, and its other processes make no transport now
+  bool late = false;  // the job is already running, and its other processes create no transport now
 };
 
 // Two sets of processes, possibly of several jobs, that connect; the same sets in all of them.
 struct PeerGroups {
-  std::string name;                    // unique on a host, safe in a file name, and begins with a job's name
+  std::string name;                    // unique on a host, safe in file names, and beginning with a job's name
   std::vector<int> ours;               // set that contains this process
   std::vector<int> theirs;             // the other set; disjoint from `ours`
   std::vector<std::string> addresses;  // addresses of `theirs`
-  bool first = false;                  // `ours` is first wherever both sets are numbered
+  bool first = false;                  // `ours` comes first wherever both sets are numbered
 };
 
 // Record of a transport, listed in record_list.cpp.
 struct Record {
   const char* name;
-  // Makes the transport; nullptr if it has nothing to do in this job (no peer it could reach). Publishes the data that
-  // others need to reach this process. A failure in one process must not keep the others from opening, so open()
-  // reports it.
+  // Creates the transport; nullptr if it has nothing to do in this job (no peer that it could reach). Publishes the
+  // data that others need to reach this process. A failure in one process must not keep the others from opening, so
+  // open() reports it.
   Status (*create)(const Job& job, const Handlers& handlers, std::unique_ptr<Transport>* out);
-  // True if the transport is made only for processes that no earlier transport reaches.
+  // True if the transport is created only for processes that no earlier transport reaches.
   bool fills_gaps = false;
-  // Makes a transport for the processes of two groups that are on this host; each of them calls it. Null: the transport
-  // does not support that.
+  // Creates a transport for the processes of two groups that are on this host; each of them calls this. Null if the
+  // transport does not support that.
   Status (*connect_groups)(const Job& job, const Handlers& handlers, const PeerGroups& here,
                            std::unique_ptr<Transport>* out) = nullptr;
   // True if the transport's library can be opened here; null means always. For transports that fill gaps, of which only
   // one is used.
   bool (*can_open)() = nullptr;
-  // True if this host has a network that the transport serves better than its siblings. Null: never.
+  // True if this host has a network that this transport serves better than the others. Null: never.
   bool (*has_own_network)() = nullptr;
 };
 
 // Starts the transports; collective over the job. Unset handlers are set to one that drops the message. Errors:
 // MPI_ERR_OTHER if HEADRACE_TRANSPORTS names an unknown transport; those of the transports.
 Status init(const Job& job, Handlers& handlers);
-// True if both processes can access the same memory, through the transport that connect() would choose for messages.
+// True if both processes can access the same memory, over the transport that connect() would choose for messages.
 [[nodiscard]] bool shares_memory(int proc) noexcept;
 
 // Transports to another process. All messages use the same one, so that they stay in order; memory may be accessed
 // through another.
 struct Paths {
   Transport* messages = nullptr;
-  Transport* memory = nullptr;  // host memory that was not exposed; null: no transport reaches it
+  Transport* memory = nullptr;  // for host memory that was not exposed; null if no transport reaches it
   Caps caps;                    // caps of `messages`, but with remote_read and host_memory of `memory`
 };
-// Finds the transports of the least stated cost among those that reach the process (of equal costs, the first in the
+// Finds the transports with the lowest stated cost among those that reach the process (of equal costs, the first in the
 // list), and connects them. Errors: MPI_ERR_OTHER if none reaches it, naming the process and the transports tried.
 Status connect(int proc, Paths* out);
 
-// Returns the transport of the least stated cost whose get() and put() reach host memory of that process that was not
-// exposed, without connecting it; null: none.
+// Returns the transport with the lowest stated cost whose get() and put() reach host memory of that process that was
+// not exposed, without connecting it; null: none.
 [[nodiscard]] Transport* path_to_memory(int proc) noexcept;
 // Returns the transport that exposes memory of this process to others of its job; null: none does.
 [[nodiscard]] Transport* exposing() noexcept;
 
 // Returns the address of this process for processes of other jobs on other hosts. `make`: if no transport has an
-// address, makes the one that fills gaps now; otherwise the address stays empty.
+// address, creates the one that fills gaps now; otherwise the address stays empty.
 Status describe(const Job& job, bool make, std::string* address);
 // Opens paths to the other group; processes that can be reached already keep theirs. The status is only that of this
 // process. active() may return other transports afterwards.

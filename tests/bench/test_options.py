@@ -12,14 +12,14 @@ from pathlib import Path
 BIN = Path(os.environ["HR_BIN"])
 
 REFUSED = {
-    "halo3d": (("--wat 1", "unknown option '--wat'; --help lists those there are"), ("--steps 0", "--steps wants a whole number of at least 1, not '0'"),
-               ("--steps", "--steps wants a whole number of at least 1"), ("--procs=2", "--procs wants PX,PY,PZ, each a whole number of at least 1, not '2'"),
-               ("--local 4,x,4", "--local wants N or X,Y,Z, each a whole number of at least 1, not '4,x,4'"),
-               ("--double=1", "--double wants no value, not '1'"), ("--device tpu", "--device wants host, cuda or auto, not 'tpu'"),
-               ("--json=", "--json wants the name of a file, not ''"), ("--pattern=", "--pattern wants names from --list, separated by commas, or all, not ''")),
-    "latency": (("--mn 1", "unknown option '--mn'; --help lists those there are"), ("--iters x", "--iters wants N, not 'x'"),
-                ("--sizes 4,q", "--sizes wants A,B,..., not '4,q'"), ("--validate=yes", "--validate wants no value, not 'yes'")),
-    "host_limits": (("--ping-pong=1", "--ping-pong wants no value, not '1'"), ("--sizes", "--sizes wants A,B,...")),
+    "halo3d": (("--wat 1", "unknown option '--wat'; --help lists those there are"), ("--steps 0", "--steps requires an integer of at least 1, not '0'"),
+               ("--steps", "--steps requires an integer of at least 1"), ("--procs=2", "--procs requires PX,PY,PZ, each an integer of at least 1, not '2'"),
+               ("--local 4,x,4", "--local requires N or X,Y,Z, each an integer of at least 1, not '4,x,4'"),
+               ("--double=1", "--double takes no value, not '1'"), ("--device tpu", "--device requires host, cuda or auto, not 'tpu'"),
+               ("--json=", "--json requires the name of a file, not ''"), ("--pattern=", "--pattern requires names from --list, separated by commas, or all, not ''")),
+    "latency": (("--mn 1", "unknown option '--mn'; --help lists those there are"), ("--iters x", "--iters requires N, not 'x'"),
+                ("--sizes 4,q", "--sizes requires A,B,..., not '4,q'"), ("--validate=yes", "--validate takes no value, not 'yes'")),
+    "host_limits": (("--ping-pong=1", "--ping-pong takes no value, not '1'"), ("--sizes", "--sizes requires A,B,...")),
 }
 
 

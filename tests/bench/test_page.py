@@ -1,4 +1,5 @@
-"""The pages of docs/performance: their tables match the kept runs, and the page tool reports anything that it cannot show."""
+"""The pages of docs/performance: their tables match the saved runs, and the page tool reports everything that it cannot
+show."""
 
 import json
 import subprocess
@@ -75,7 +76,7 @@ class Rendering(unittest.TestCase):
 
 
 class Kept(unittest.TestCase):
-    """A kept summary of `headrace bench --json` shows the same as the terminal."""
+    """A saved summary of `headrace bench --json` shows the same as the terminal."""
 
     def run_of(self, **more):
         def report(*rows):
@@ -89,7 +90,7 @@ class Kept(unittest.TestCase):
         return kept, compare.table(result, names, lambda name, size: 0.25)
 
     def keep(self, directory, run, *words):
-        """Runs `bench/page.py keep` in a copy, so that this checkout does not change."""
+        """Runs `bench/page.py keep` in a copy, so that this checkout is not changed."""
         copy = Path(directory) / "copy"
         (copy / "bench").mkdir(parents=True)
         (copy / "python").symlink_to(ROOT / "python")

@@ -1,4 +1,4 @@
-"""The parts of the benchmarks' runner that judge: limits between sizes, goals, and programs that fail or hang."""
+"""Parts of the benchmark runner that evaluate results: limits between sizes, goals, programs that fail or hang."""
 
 import sys
 import tempfile
@@ -49,7 +49,7 @@ class LimitsTest(unittest.TestCase):
 
 
 class NcclTest(unittest.TestCase):
-    """Tables that compare MPI with NCCL, from synthetic figures of four ranks."""
+    """Tables that compare MPI with NCCL, from synthetic figures for four ranks."""
 
     def setUp(self):
         self.kept = {"ranks": 4, "operations": nccl.operations({"rows": [
@@ -245,7 +245,7 @@ class ChildTest(unittest.TestCase):
 
 
 class CompareTest(unittest.TestCase):
-    """Two peers, one better at each size; the third library fails."""
+    """Two peers, each better at one size; the third library fails."""
 
     def setUp(self):
         self.result = Result(suite.BENCHMARKS["latency"])
@@ -307,7 +307,7 @@ class GridTest(unittest.TestCase):
 
 
 class ProgressTest(unittest.TestCase):
-    """Two short steps and one long, three times each, one kind after the other."""
+    """Two short steps and one long step, three times each, one kind at a time."""
 
     def setUp(self):
         self.now = 0.0
@@ -340,7 +340,7 @@ class ProgressTest(unittest.TestCase):
         self.step("long", 30)  # more steps have been added
         self.progress.step("long")
         self.assertEqual(self.progress.seconds_left(), 30 + 2 * 1)
-        self.now += 100  # longer than before; the others have not run yet
+        self.now += 100  # longer than before; the others have not yet run
         self.assertEqual(self.progress.seconds_left(), 2 * 1)
 
     def test_not_beyond_the_limit(self):

@@ -1,5 +1,6 @@
-"""scripts/ccache.sh with precompiled headers: an edit of comments alone must not bring back a header that was precompiled before it,
-which GCC would then include a second time; and a second checkout must find what the first one has compiled."""
+"""scripts/ccache.sh with precompiled headers: an edit that changes only comments must not bring back a header that was
+precompiled before it, which GCC would then include a second time; and a second checkout must reuse what the first one
+has compiled."""
 
 import os
 import subprocess

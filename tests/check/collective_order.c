@@ -68,11 +68,11 @@ int main(int argc, char** argv) {
   }
   show_error(code);
   MPI_Win_free(&win);
-  /* Correct calls are carried out, also after the wrong ones. */
+  /* Correct calls are executed, even after wrong ones. */
   int sum = 0, one = 1;
   MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   if (sum != size) MPI_Abort(MPI_COMM_WORLD, 9);
-  /* The same types in other constructions. */
+  /* The same types, constructed differently. */
   MPI_Datatype pair;
   MPI_Type_contiguous(2, MPI_INT, &pair);
   MPI_Type_commit(&pair);
@@ -82,7 +82,7 @@ int main(int argc, char** argv) {
     MPI_Bcast(in, 4, MPI_INT, 0, MPI_COMM_WORLD);
   }
   MPI_Type_free(&pair);
-  /* A non-blocking call is reported when the two are matched, a blocking one is an error. */
+  /* A non-blocking call is reported when the two are matched; a blocking one returns an error. */
   if (rank != 1) {
     expect(MPI_Bcast(in, 4, MPI_INT, 0, MPI_COMM_WORLD), MPI_ERR_OTHER);
   } else {

@@ -7,7 +7,7 @@
 
 static int rank;
 
-/* Requires an error of this class whose text names both. */
+/* Requires an error of this class whose message contains both strings. */
 static void expect(int line, int code, int class, const char* first, const char* second) {
   char text[MPI_MAX_ERROR_STRING];
   int length;
@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
   EXPECT(MPI_Alltoallv(mine, counts, places, type, (char*)mine + 16, counts, places, type, MPI_COMM_WORLD),
          MPI_ERR_TYPE, "expects {1, 1} x MPI_INT", "expects {1, 1} x MPI_FLOAT");
 
-  /* More data than the others have room for. */
+  /* More data than the others have space for. */
   MPI_Request request;
   const int count = rank == 0 ? 8 : 2;
   MPI_Ibcast(data, count, MPI_INT, 0, MPI_COMM_WORLD, &request);

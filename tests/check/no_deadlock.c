@@ -1,4 +1,4 @@
-/* A rank computes, and the others wait for it longer than the checker's time: that is no deadlock. */
+/* A rank computes, and the others wait for it longer than the checker's time limit: this is not a deadlock. */
 #include <mpi.h>
 #include <unistd.h>
 

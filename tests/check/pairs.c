@@ -1,4 +1,4 @@
-/* Pairs of programs: a wrong one, and a right one that differs in nothing but the mistake.
+/* Pairs of programs: an incorrect one, and a correct one that differs only in the mistake.
  *
  *   pairs list                   prints a line for each pair: name, ranks, and a regular expression for its diagnostic
  *   pairs <name> <wrong|right>
@@ -16,7 +16,7 @@ static int large[1 << 18], other_large[1 << 18];
 static const MPI_Comm kWorld = MPI_COMM_WORLD;
 static MPI_Request request, second;
 
-/* The type or the number of a mistake, which only rank 1 makes. */
+/* The type or number with a mistake, which only rank 1 makes. */
 static MPI_Datatype type(void) { return wrong && rank == 1 ? MPI_FLOAT : MPI_INT; }
 static int one_more(int count) { return count + (wrong && rank == 1); }
 static void wait_for(MPI_Request* which) { MPI_Wait(which, MPI_STATUS_IGNORE); }
@@ -365,7 +365,7 @@ static void wait_behind_ssend(void) {
   if (rank == 0 && !wrong) wait_for(&request);
 }
 
-/* --- arguments, which are checked without the checker as well --- */
+/* --- arguments, which are checked even without the checker --- */
 static void no_such_rank(void) {
   if (rank == 0) MPI_Send(a, 1, MPI_INT, wrong ? size : 1, 0, kWorld);
   if (rank == 1) receive(b, 1, 0, 0);

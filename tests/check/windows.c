@@ -1,6 +1,6 @@
-/* Races of windows: of two origins, of an origin and the target's own loads and stores, and of local buffers. Each case
- * is a wrong one, in which some process must get an error of the class given, or a right one beside it, in which none
- * may. Run with three processes; an argument is the name of the only case.
+/* Races in windows: between two origins, between an origin and the target's own loads and stores, and on local buffers.
+ * Each case is incorrect, and some process must get an error of the class given, or is its correct counterpart, and
+ * none may. Run with three processes; an argument names the only case to run.
  *
  * Reported without an error: */
 /* EXPECT check full: buffer: origin_addr .* gets the same data twice */
@@ -42,7 +42,7 @@ static void acc(volatile int* from, MPI_Op op) {
 static void fence(void) { C(MPI_Win_fence(0, win)); }
 static void barrier(void) { C(MPI_Barrier(MPI_COMM_WORLD)); }
 
-/* Operations of the two origins, 0 and 2, on the target, 1. */
+/* Operations by the two origins, 0 and 2, on the target, 1. */
 enum { kPut, kGet, kAcc, kProd, kFloat, kRead, kFop, kCas, kShifted, kCustom };
 static int values[4];
 static void act(int what) {
@@ -162,7 +162,7 @@ static void fence_other_place(void) {
   if (rank == 2) put(values, 1);
   fence();
 }
-/* Undefined, too, but harmless: only reported. */
+/* Also undefined, but harmless: only reported. */
 static void fence_put_alike(void) {
   values[0] = 4;
   fence();
@@ -401,7 +401,7 @@ LOCAL(rput_store, 6)
 LOCAL(put_store_put, 7)
 LOCAL(fop_store, 8)
 LOCAL(overlap, 9)
-/* A store far from the buffer's beginning. On one host, where a get delivers at once. */
+/* A store far from the buffer's start. On one host, where a get delivers immediately. */
 static void get_store_far(void) {
   static volatile int many[8];
   if (rank != 0) return;
@@ -523,7 +523,7 @@ static void locked_load(void) {
     C(MPI_Win_unlock(1, win));
   }
 }
-/* A target that waits for a word of its window. */
+/* A target that polls a word in its window. */
 static void polled(void) {
   C(MPI_Win_lock_all(0, win));
   if (rank == 0) {

@@ -1,5 +1,5 @@
-"""The Forum's tables as C: types of parameters by the Forum's kinds, written down a second time on purpose, so that a
-mistake in api/kinds.yaml cannot hide."""
+"""The Forum's tables as C: parameter types for the Forum's kinds, deliberately written a second time, so that a mistake
+in api/kinds.yaml cannot go unnoticed."""
 
 # kind -> (type in the plain form, type in the _c form)
 TYPES = {"C_BUFFER": ("void",), "C_BUFFER2": ("void",), "C_BUFFER3": ("void",), "C_BUFFER4": ("void",),
@@ -50,7 +50,7 @@ POINTED_AT = ("STRING", "STATUS", "F90_STATUS", "F08_STATUS")
 
 
 def parameter(entry, large):
-    """Returns this parameter as written in Headrace's header, without its name."""
+    """Returns the parameter as in Headrace's header, without its name."""
     kind, direction, length = entry["kind"], entry["param_direction"], entry["length"]
     const = "const" if entry["constant"] else ""
     if kind == "VARARGS":

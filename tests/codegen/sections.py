@@ -1,4 +1,4 @@
-"""Numbers of subsections of each section of MPI 5.0, from the table of contents of the standard (its chapters: 1 to 20)."""
+"""Number of subsections of each section of MPI 5.0, from the standard's table of contents (its chapters: 1 to 20)."""
 
 SUBSECTIONS = {
     "1": 15, "2": 11, "2.4": 3, "2.5": 8, "2.6": 4, "2.10": 2,

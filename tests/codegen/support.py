@@ -13,7 +13,7 @@ sys.path.insert(0, str(API))
 
 
 def standard(name):
-    """Returns a table of the Forum as a dictionary; None if there is none next to this checkout."""
+    """Returns a table of the Forum as a dictionary; None if it is not beside this checkout."""
     candidates = [os.environ.get("HR_STANDARD", ""), ROOT / "shared/standard", ROOT.parent / "shared/standard"]
     for directory in candidates:
         path = Path(directory) / name
@@ -26,7 +26,7 @@ ABSENT = "the Forum's tables (shared/standard) are not beside this checkout"
 
 
 def header_text():
-    """mpi.h without its comments, and without names that are declared so that their use does not compile."""
+    """mpi.h without its comments, and without names whose use is declared not to compile."""
     text = re.sub(r"/\*.*?\*/", "", HEADER.read_text(encoding="utf-8"), flags=re.S)
     before, mark, rest = text.partition("#if defined(__has_attribute)")
     return before + rest.partition("#undef MPI_HR_REMOVED\n#endif\n")[2] if mark else text

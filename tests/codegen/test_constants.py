@@ -1,4 +1,4 @@
-"""include/mpi.h compiles as C and C++ without a warning, and every constant has the value of the standard ABI."""
+"""include/mpi.h compiles as C and C++ without a warning, and every constant has its value in the standard ABI."""
 
 import os
 import subprocess

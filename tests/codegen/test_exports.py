@@ -1,4 +1,4 @@
-"""libmpi_abi.so.1 exports every function of the standard under both names, and nothing but MPI names."""
+"""libmpi_abi.so.1 exports every function of the standard under both names, and only MPI names."""
 
 import os
 import re
@@ -18,12 +18,12 @@ def exported():
 
 
 class Totals(unittest.TestCase):
-    """docs/conformance.md counts each function of the standard once, its _c form not."""
+    """docs/conformance.md counts each function of the standard once, without its _c form."""
 
     def test_they_add_up_to_the_functions_of_the_header(self):
         table = re.findall(r"^\| (.+?) \| (\d+) \| (\d+) \| (\d+) \|$", (ROOT / "docs/conformance.md").read_text(), re.M)
         rows = {title: [int(number) for number in numbers] for title, *numbers in table}
-        # Tables of other projects' tests are first, and have more columns.
+        # Tables of other projects' tests come first, and have more columns.
         total = rows.pop("**all**")
         self.assertEqual([sum(column) for column in zip(*rows.values())], total)
         self.assertEqual(total[1] + total[2], total[0])
@@ -51,7 +51,8 @@ class Exports(unittest.TestCase):
         self.assertNotIn("cuda", output)
 
     def test_thread_local_memory_is_small(self):
-        """Python opens both libraries at run time. With glibc 2.31 and older, all libraries that are opened so share 1,664 bytes."""
+        """Python opens both libraries at run time. With glibc 2.31 and older, all libraries opened in this way share
+        1,664 bytes."""
         taken = {}
         for library in (Path(LIBRARY), Path(LIBRARY).with_name("libmpi.so.12")):
             output = subprocess.run(["readelf", "-lW", library], check=True, capture_output=True, text=True).stdout

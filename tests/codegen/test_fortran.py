@@ -1,5 +1,5 @@
-"""The Fortran sources have every function of the standard, with the standard's arguments, types and intents: what
-gfortran would see, read without the generator, against the Forum's tables."""
+"""The Fortran sources contain every function of the standard, with the standard's arguments, types and intents: the
+text that gfortran sees, read without the generator, is compared with the Forum's tables."""
 
 import re
 import tempfile
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from support import ABSENT, API, standard
 
-# The Forum's kinds as Fortran types (plain form, large form), a second time on purpose.
+# The Forum's kinds as Fortran types (plain form, large form), deliberately written a second time.
 HANDLES = {"COMMUNICATOR": "MPI_Comm", "GROUP": "MPI_Group", "DATATYPE": "MPI_Datatype", "OPERATION": "MPI_Op",
            "INFO": "MPI_Info", "ERRHANDLER": "MPI_Errhandler", "SESSION": "MPI_Session", "REQUEST": "MPI_Request",
            "MESSAGE": "MPI_Message", "WINDOW": "MPI_Win", "FILE": "MPI_File"}

@@ -1,4 +1,4 @@
-"""include/mpi.h has every function of the standard, with the standard's prototypes, and nothing else."""
+"""include/mpi.h declares every function of the standard, with the standard's prototypes, and nothing else."""
 
 import unittest
 

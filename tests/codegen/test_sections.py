@@ -1,5 +1,5 @@
-"""References to the standard: each section that a manual page or a source names exists, and the pages' directions of parameters are
-those of the Forum's tables."""
+"""References to the standard: each section that a manual page or a source names exists, and the directions of
+parameters in the pages are those of the Forum's tables."""
 
 import re
 import unittest
@@ -30,7 +30,7 @@ class Sections(unittest.TestCase):
             self.assertEqual(MANUAL.place(next(f for f in TABLES.functions if f.name == name))[0], number, name)
 
     def test_in_sources(self):
-        """Chapters of other documents have a letter or a word between; these are of MPI."""
+        """References to chapters of other documents contain a letter or a word in between; these are to MPI."""
         seen = 0
         for folder in SOURCES:
             for path in (ROOT / folder).rglob("*"):

@@ -1,6 +1,6 @@
-// Prints the results of an MPI library for a fixed list of tasks, one line a task: two libraries with the standard ABI
-// must print the same from the same binary. Prints only results that the standard determines; floating-point results
-// are exact.
+// Prints the results of an MPI library for a fixed list of tasks, one line per task: two libraries with the standard
+// ABI must print the same from the same binary. Prints only results that the standard determines; floating-point
+// results are exact.
 #include <mpi.h>
 
 #include <complex>

@@ -1,7 +1,7 @@
 """One binary, compiled once against Headrace's mpi.h, on two libraries: ours and MPICH's libmpi_abi.so.1.
 
-HEADRACE_PEERS names a virtual environment with the package `mpich` 5 (or a directory that holds one as `mpich/`); without
-it these tests are skipped and say so. HR_MPIEXEC, HR_LIBRARY_DIR, HR_RESULTS, HR_HALO3D come from CMake.
+HEADRACE_PEERS names a virtual environment with the package `mpich` 5 (or a directory that holds one as `mpich/`);
+without it, these tests are skipped and say so. HR_MPIEXEC, HR_LIBRARY_DIR, HR_RESULTS, HR_HALO3D come from CMake.
 """
 
 import json
@@ -24,7 +24,7 @@ PEER = find_peer()
 
 
 def run(library, ranks, *command):
-    """The standard output of a job under a library's own launcher, with that library."""
+    """Returns the standard output of a job under a library's own launcher, with that library."""
     if library == "headrace":
         launcher, libraries = [os.environ["HR_MPIEXEC"], "--timeout", "100"], os.environ["HR_LIBRARY_DIR"]
     else:

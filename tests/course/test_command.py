@@ -34,7 +34,7 @@ echo '{"results": [{"seconds": 1.0}], "steps": 10, "device": "host"}' > "$file"
 
 
 def course(*words):
-    """Exit code, standard output and standard error of the command, started like a reader starts it."""
+    """Returns exit code, standard output and standard error of the command, started as a reader starts it."""
     done = subprocess.run([sys.executable, "-B", "-m", "headrace", "course", *words], capture_output=True, text=True,
                           timeout=200, stdin=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": str(ROOT / "python")})
     return done.returncode, done.stdout, done.stderr
@@ -139,7 +139,7 @@ class Command(unittest.TestCase):
             with self.assertRaisesRegex(Failed, sentence):
                 chapters.read(path)
         path.write_text("{", encoding="utf-8")
-        with self.assertRaisesRegex(Failed, "is no chapter"):
+        with self.assertRaisesRegex(Failed, "is not a chapter"):
             chapters.read(path)
 
     def test_wrong_usage(self):
@@ -167,7 +167,7 @@ class Command(unittest.TestCase):
         self.assertRegex(said.getvalue(), r"there is no program diffusion3d in .*; build it\n")
 
     def test_programs_that_build_sh_has_put_somewhere(self):
-        """In the current directory, in PATH, or at --programs; and a prefix that only has the launcher."""
+        """In the current directory, in PATH, or in --programs; and a prefix that contains only the launcher."""
         prefix, own = self.directory / "prefix", self.directory / "own"
         for file, text in ((prefix / "lib/libmpi_abi.so.1", ""), (prefix / "bin/mpiexec", '#!/bin/sh\nshift 2\nexec "$@"\n'),
                            *((own / name, REPORTS) for name in ("laplace2d-openacc", "laplace2d-openmp"))):

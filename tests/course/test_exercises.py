@@ -26,14 +26,14 @@ def results(ranks, program, *flags, device=None):
 
 class Diffusion2d(unittest.TestCase):
     def test_mesh(self):
-        """Half the distance of points and a quarter of the time a step give a quarter of the distance from the equation."""
+        """Half the distance between points and a quarter of the time step give a quarter of the error."""
         coarse, fine = (results(1, "diffusion2d", "--variant", "device", "--grid", f"{n},{n}", "--steps", steps)[0]
                         for n, steps in ((31, 100), (63, 400)))
         self.assertGreater(coarse["equation_error"], 1000 * coarse["tolerance"])
         self.assertAlmostEqual(coarse["equation_error"] / fine["equation_error"], 4, delta=0.1)
 
     def test_overlap(self):
-        """The bits are those of the variants that wait, also for strips of one row."""
+        """The results are bitwise those of the variants that wait, even for strips of one row."""
         for rows in (4, 8, 40):
             checksums = {result["checksum"] for ranks in (1, 2, 4)
                          for result in results(ranks, "diffusion2d", "--grid", f"50,{rows}", "--steps", 30,
@@ -50,19 +50,20 @@ class Diffusion2d(unittest.TestCase):
 @unittest.skipUnless((BUILD / "bin/laplace2d-openacc").is_file(), "no Fortran compiler")
 class Laplace2d(unittest.TestCase):
     def test_reductions(self):
-        """A maximum does not depend on the order, nor does a sum of whole numbers."""
+        """A maximum does not depend on the order, nor does a sum of integers."""
         found = {(r["change"], r["sum"]) for ranks in (1, 2, 4)
                  for r in results(ranks, "laplace2d-openmp", "--variant", "openmp", "--grid", "60,60", "--iterations", 30)}
         self.assertEqual(len(found), 1, found)
 
     def test_same_bits(self):
-        """Both languages, both ways: catches an update whose lack would matter on a GPU."""
+        """Both languages, both directions: detects a missing update that would matter on a GPU."""
         found = {r["checksum"] for program in ("laplace2d-openacc", "laplace2d-openmp")
                  for r in results(2, program, "--grid", "60,60", "--iterations", 30)}
         self.assertEqual(len(found), 1, found)
 
     def test_tolerance(self):
-        """Each decade costs about the same number more: the slowest wave loses the same share in every iteration."""
+        """Each decade costs about the same number of additional iterations: the slowest wave loses the same share in
+        each."""
         counts = [results(1, "laplace2d-openmp", "--variant", "mpi", "--grid", "40,40", "--iterations", 100000,
                           "--tolerance", tolerance)[0]["iterations"] for tolerance in ("1e-5", "1e-6", "1e-7")]
         self.assertAlmostEqual((counts[2] - counts[1]) / (counts[1] - counts[0]), 1, delta=0.1)

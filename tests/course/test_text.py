@@ -1,8 +1,8 @@
 """The text of docs/course/: runs every command in quick form, and compares every diff and quotation with the sources.
 
-A line of a `sh` block is a command, or `export NAME=VALUE` for those after it; `# exit N: sentence` after it states that it fails with N,
-and then it is run unchanged.
-HR_BUILD comes from CMake; HR_DEVICE is `host`, where no GPU is seen, or `cuda`, with the fake driver.
+A line of a `sh` block is a command, or `export NAME=VALUE` for those after it; `# exit N: sentence` after it states
+that it fails with N; it is then run unchanged. HR_BUILD comes from CMake; HR_DEVICE is `host`, where no GPU is seen, or
+`cuda`, with the fake driver.
 """
 
 import json
@@ -111,7 +111,7 @@ class Text(unittest.TestCase):
                 self.run_line(line)
 
     def assert_in_order(self, lines, file, what):
-        """The file has all of these lines in this order, perhaps with others between them."""
+        """The file contains all of these lines in this order, perhaps with others between them."""
         left = iter((ROOT / file).read_text(encoding="utf-8").splitlines())
         for line in lines:
             self.assertTrue(any(line == other for other in left), f"{what}: {file} has no more line {line!r}")
@@ -142,7 +142,7 @@ class Text(unittest.TestCase):
                     self.assertIn("\n".join(lines) + "\n", (ROOT / said[1]).read_text(encoding="utf-8"))
 
     def test_chapters_and_exercises(self):
-        """Pages, chapters' data and solutions refer to one another."""
+        """Pages, chapter data and solutions refer to one another."""
         index = (ROOT / "docs/course/index.md").read_text(encoding="utf-8")
         solutions = (ROOT / "tests/course/test_exercises.py").read_text(encoding="utf-8")
         for file in sorted((ROOT / "python/headrace/course/chapters").glob("*.json")):

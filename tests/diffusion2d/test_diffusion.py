@@ -1,4 +1,5 @@
-"""diffusion2d against steps computed here, the same bits from every variant and rank count; errors of wrong usage.
+"""diffusion2d compared with steps computed here, with bitwise equal results from every variant and rank count; errors
+for wrong usage.
 
 HR_MPIEXEC and HR_DIFFUSION2D come from CMake; HR_DEVICE is `host` or `cuda` (two devices). HR_SEED repeats a run.
 """
@@ -124,9 +125,9 @@ class Diffusion(unittest.TestCase):
                             "do", 4, "--grid", "8,3")
         self.assert_refused(2, "there is no variant 'stage'; staged, device, overlap, or all would do", 2,
                             "--variant", "device,stage")
-        self.assert_refused(2, "--device wants host, cuda, cuda:N or auto, not 'gpu'", 2, "--device", "gpu")
-        self.assert_refused(2, "--grid wants NX,NY, each at least 1, like 128,8192, not '128'", 1, "--grid=128")
-        self.assert_refused(2, "--steps wants a whole number of at least 1", 1, "--steps")
+        self.assert_refused(2, "--device requires host, cuda, cuda:N or auto, not 'gpu'", 2, "--device", "gpu")
+        self.assert_refused(2, "--grid requires NX,NY, each at least 1, like 128,8192, not '128'", 1, "--grid=128")
+        self.assert_refused(2, "--steps requires an integer of at least 1", 1, "--steps")
         self.assert_refused(2, "unknown option '--stepps'; --help lists those there are", 1, "--stepps", "4")
         self.assert_refused(2, "--steps: after 100000 steps a grid of 4 x 4 points has no heat left to compare; at most "
                             "5978 would do, or a larger --grid", 1, "--grid", "4,4", "--steps", "100000")

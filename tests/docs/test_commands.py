@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ["HR_BUILD"])
 FAKE = os.environ["HR_FAKE"]
 PAGE = ROOT / "CONTRIBUTING.md"
-# Commands for a reader's machine: known, and not run here.
+# Commands for a reader's machine: known, but not run here.
 ELSEWHERE = (". .venv/bin/activate", "git worktree ")
 QUICK = {"compare.py": ["--sizes", "8", "--runs", "1", "--samples", "2"], "gpu.py": ["--quick", "--runs", "1", "--only", "latency"],
          "halo3d": ["--local", "8", "--steps", "4"]}
@@ -31,7 +31,7 @@ def commands():
 
 
 def without(words, option):
-    """`words` less an option and its value."""
+    """Returns `words` without an option and its value."""
     if option in words:
         place = words.index(option)
         return words[:place] + words[place + 2:]
@@ -87,7 +87,7 @@ class Commands(unittest.TestCase):
         self.done(["bash", "-n", path])
 
     def bench(self, words, environment):
-        """Runs a benchmark in small, with this build and without peers, which it would install."""
+        """Runs a small benchmark with this build, without peers, which it would install."""
         name = Path(words[0]).name
         with tempfile.TemporaryDirectory() as directory:
             for option, value in (("--build", BUILD), ("--against", BUILD), ("--json", f"{directory}/run.json")):
@@ -98,7 +98,7 @@ class Commands(unittest.TestCase):
             self.done([sys.executable, "-B", *words], env=environment | {"LD_LIBRARY_PATH": FAKE, "FAKE_CUDA_DEVICES": "2"})
 
     def built(self, words, environment):
-        """Runs a program of the build directory, perhaps with variables before it."""
+        """Runs a program from the build directory, perhaps preceded by variables."""
         while words and re.match(r"\w+=", words[0]):
             name, value = words.pop(0).split("=", 1)
             environment[name] = value.replace("build/pip", str(BUILD))
@@ -128,7 +128,7 @@ class Commands(unittest.TestCase):
                 self.run_line(line)
 
     def test_labels(self):
-        """The page names all existing labels and no others, except those of parts that this build may lack."""
+        """The page lists all existing labels and no others, except labels of parts that this build may lack."""
         said = re.search(r"[Oo]ne area \(labels: ([^)]*)\)", PAGE.read_text(encoding="utf-8"))[1]
         named = set(re.findall(r"`([\w]+)`", said))
         there = set(self.done(["ctest", "--test-dir", BUILD, "--print-labels"]).split("All Labels:")[1].split())

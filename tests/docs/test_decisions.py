@@ -1,4 +1,4 @@
-"""Each decision (docs/adr) has a unique number, five lines at the beginning, and a row in the index."""
+"""Each decision (docs/adr) has a unique number, five lines at the start, and a row in the index."""
 
 import re
 import unittest
@@ -41,7 +41,7 @@ class Decisions(unittest.TestCase):
                 self.assertRegex(found["Status"], r"^(accepted|replaced by \[ADR \d+\]\([\w.-]+\)), 20\d\d-\d\d-\d\d\b")
 
     def test_index(self):
-        """README.md has a row for each, with its title."""
+        """README.md contains a row for each decision, with its title."""
         rows = re.findall(r"^\| \[(\d+)\]\(([\w.-]+)\) \| (.+?) \|", text(FOLDER / "README.md"), re.M)
         self.assertEqual([(number, name, title) for number, name, title in rows],
                          [(TITLE.match(text(path))[1], path.name, TITLE.match(text(path))[2]) for path in DECISIONS])

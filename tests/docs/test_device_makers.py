@@ -1,5 +1,5 @@
-"""No file of the library names a maker of devices, except in the maker's own folder; a short list of names that users or other libraries
-see is allowed."""
+"""No file of the library names a device maker, except in the maker's own folder; a short list of names that users or
+other libraries see is allowed."""
 
 import re
 import unittest
@@ -31,7 +31,7 @@ ALLOWED = {
 
 
 def named(text, allowed=()):
-    """The makers' names in `text`, with the numbers of their lines, once the allowed names are taken out."""
+    """The makers' names in `text`, with the numbers of their lines, after the allowed names have been removed."""
     found = []
     for number, line in enumerate(text.splitlines(), 1):
         for name in allowed:

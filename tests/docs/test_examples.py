@@ -31,7 +31,7 @@ def nvcc() -> Path | None:
     return found[-1] if found else None
 
 
-# Two ranks; the lines of docs/streams.md make a stream and a communicator, and exchange n numbers.
+# Two ranks; the lines of docs/streams.md create a stream and a communicator, and exchange n numbers.
 STREAMS = """#include <cuda_runtime.h>
 #include <mpi-ext.h>
 #include <stdio.h>
@@ -105,7 +105,7 @@ class Examples(unittest.TestCase):
 
     @unittest.skipUnless(nvcc(), "there is no nvcc in this environment")
     def test_cuda_compiles(self):
-        """The exchange on a stream, by the compiler and the wrapper that the page names."""
+        """The exchange on a stream, compiled with the compiler and the wrapper that the page names."""
         (self.folder / "exchange.cu").write_text(blocks("docs/gpus.md", "cuda")[0], encoding="utf-8")
         with unittest.mock.patch.dict(os.environ, {"HEADRACE_CXX": str(nvcc())}):
             self.done(BUILD / "bin/mpicxx", "exchange.cu", "-o", "exchange", "-L", nvcc().parents[1] / "lib")
@@ -130,7 +130,7 @@ class Examples(unittest.TestCase):
 
     @unittest.skipUnless((FAKE / "libcuda.so.1").exists(), "the fake CUDA driver is not built")
     def test_streams_run(self):
-        """The first lines of docs/streams.md, with what they need around them."""
+        """The first lines of docs/streams.md, with the code that they need around them."""
         page = (ROOT / "docs/streams.md").read_text(encoding="utf-8")
         lines = re.search(r"\n\n((?:    .*\n|\n)+)", page)[1]
         self.assertIn("MPIX_Stream_comm_create", lines)

@@ -1,4 +1,4 @@
-"""The picture of the layers agrees with CMake, and a change of a layer or of the table is detected."""
+"""The diagram of the layers agrees with CMake, and a change of a layer or of the table is detected."""
 
 import shutil
 import subprocess
@@ -16,7 +16,7 @@ def check(tree):
 
 class Layers(unittest.TestCase):
     def copy(self):
-        """A tree with the files from which the picture is drawn."""
+        """Returns a tree with the files from which the diagram is drawn."""
         scratch = tempfile.TemporaryDirectory(prefix="headrace-layers-")
         self.addCleanup(scratch.cleanup)
         tree = Path(scratch.name)

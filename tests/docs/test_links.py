@@ -1,4 +1,4 @@
-"""Links between the documents lead somewhere, headings included; files that the text names exist."""
+"""Links between the documents have targets, including headings; files that the text mentions exist."""
 
 import re
 import unittest
@@ -7,7 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)|<(?:img|source) [^>]*?src(?:set)?=\"([^\"]+)\"")
-# Pages that describe the present tree; decisions and changes may name deleted files.
+# Pages that describe the current tree; decisions and changes may mention deleted files.
 PRESENT = ("CONTRIBUTING.md", "docs/architecture.md", "docs/glossary.md", *(f"docs/architecture/{page.name}" for page in sorted((ROOT / "docs/architecture").glob("*.md"))))
 SOURCES = (".c", ".cmake", ".cpp", ".cu", ".f90", ".F90", ".h", ".hpp", ".in", ".json", ".py", ".sh", ".ts", ".txt", ".yaml")
 FILE = re.compile(r"`((?:\.ci|api|apps|bench|cmake|docs|include|kernels|launcher|python|scripts|src|tests|tools)/[\w./+-]*)`")
@@ -16,13 +16,13 @@ FUNCTION = re.compile(r"`(?:\w+::)*(\w+)\(\)`\s+in\s+`([\w./+-]+)`")
 
 
 def prose(path):
-    """The text without code, which may look like a link."""
+    """Returns the text without code, which may look like a link."""
     text = re.sub(r"^( *)(```|~~~).*?^\1\2$", "", path.read_text(encoding="utf-8"), flags=re.M | re.S)
     return re.sub(r"`[^`\n]*`", "", text)
 
 
 def anchors(path):
-    """Anchors of the headings, as GitHub and its like make them."""
+    """Returns the anchors of the headings, as forges such as GitHub generate them."""
     found = re.findall(r"^#+ (.+)$", path.read_text(encoding="utf-8"), re.M)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in found}
 
@@ -45,7 +45,8 @@ class Links(unittest.TestCase):
         self.assertGreater(seen, 50)
 
     def test_each_page_is_reachable(self):
-        """All pages can be reached from docs/index.md and from README.md only by links; a link to a folder leads to all its pages."""
+        """All pages can be reached from docs/index.md and from README.md through links alone; a link to a folder leads
+        to all its pages."""
         left_out = {ROOT / "docs/conformance-results.md"}  # this page is included in another
         for start in (ROOT / "docs/index.md", ROOT / "README.md"):
             found, ahead = set(), [start]
@@ -64,7 +65,7 @@ class Links(unittest.TestCase):
             self.assertEqual({str(page.relative_to(ROOT)) for page in missing}, set(), f"no way leads there from {start.name}")
 
     def test_pages_that_sources_name(self):
-        """Comments, messages and helps of programs name pages that exist."""
+        """Pages mentioned in comments, messages and help texts exist."""
         for folder in ("api", "apps", "bench", "cmake", "include", "kernels", "launcher", "monitor/src", "python", "scripts", "src", "tools", "wrappers"):
             for path in sorted((ROOT / folder).rglob("*")):
                 if path.suffix not in SOURCES:
@@ -92,7 +93,7 @@ class Links(unittest.TestCase):
         self.assertGreater(seen, 50)
 
     def test_glossary_is_short(self):
-        """A longer glossary is a sign of coined names, for which the field has better words."""
+        """A longer glossary is a sign of coined names where the field has established terms."""
         rows = re.findall(r"^\| \*\*", (ROOT / "docs/glossary.md").read_text(encoding="utf-8"), re.M)
         self.assertTrue(0 < len(rows) <= 25, len(rows))
 

@@ -1,6 +1,7 @@
-"""Manual pages: each function and command has one, mandoc finds nothing in them, man shows them; prototypes are those of the headers.
+"""Manual pages: each function and command has one, mandoc reports no faults, man displays them; prototypes are those of
+the headers.
 
-HR_BUILD: the build directory, whose share/man is looked at. HR_DOCS=required (make test): a missing mandoc is a failure.
+HR_BUILD: the build directory, whose share/man is checked. HR_DOCS=required (make test): a missing mandoc is a failure.
 """
 
 import os
@@ -46,7 +47,7 @@ class Manual(unittest.TestCase):
             self.assertTrue((MANUAL / f"man1/{name}.1").is_file(), name)
 
     def test_nothing_left_out(self):
-        """Each page has synopsis, section and purpose; each parameter its direction."""
+        """Each page has a synopsis, a section and a purpose; each parameter has a direction."""
         for path in MANUAL.glob("man3/*.3"):
             page = text(path)
             if page.startswith(".so "):
@@ -83,7 +84,7 @@ class Manual(unittest.TestCase):
         self.assertEqual(said, "")
 
     def test_references(self):
-        """Each page that another one names exists."""
+        """Each page to which another one refers exists."""
         there = {f"{path.stem} {path.suffix[1:]}" for path in pages()}
         for path in pages():
             self.assertEqual(set(re.findall(r"(?m)^\.Xr (\S+ \d)", text(path))) - there, set(), path.name)

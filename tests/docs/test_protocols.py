@@ -1,4 +1,5 @@
-"""Messages of 1 MiB take the protocols that docs/architecture/device-message.md and long-message.md name for their memory.
+"""Messages of 1 MiB use the protocols that docs/architecture/device-message.md and long-message.md state for their
+memory.
 
 HR_BUILD, HR_FAKE: the build directory, the fake driver's directory.
 """
@@ -15,7 +16,8 @@ PAGE = ROOT / "docs/architecture/device-message.md"
 
 
 def seen(memory: str) -> tuple[dict[int, set[str]], str]:
-    """The protocols of a ping-pong by the sending rank, and the whole trace. `memory`: of both ranks, or of rank 0 and rank 1."""
+    """Returns the protocols of a ping-pong, keyed by the sending rank, and the whole trace. `memory`: of both ranks, or
+    of rank 0 and rank 1."""
     words = [BUILD / "bin/mpiexec", "--timeout", "60", "-n", "2", BUILD / "bin/latency", "--mem", memory, "--sizes", "1M", "--iters", "1",
              "--warmup", "1", "--reps", "5"]
     environment = os.environ | {"LD_LIBRARY_PATH": os.environ["HR_FAKE"], "FAKE_CUDA_DEVICES": "2", "HEADRACE_VERBOSE": "3"}
@@ -30,7 +32,7 @@ def seen(memory: str) -> tuple[dict[int, set[str]], str]:
 
 class Protocols(unittest.TestCase):
     def named(self, *cells: str):
-        """The page has a row with these cells, or their beginnings."""
+        """The page contains a row with these cells, or their beginnings."""
         row = r"^\| " + r"[^|]*\| ".join(map(re.escape, cells))
         self.assertRegex(PAGE.read_text(encoding="utf-8"), re.compile(row, re.M))
 

@@ -1,4 +1,4 @@
-"""Few includes violate the order of the rooms of a layer, and an additional one is detected."""
+"""Few includes violate the order of a layer's rooms, and an additional one is detected."""
 
 import shutil
 import subprocess

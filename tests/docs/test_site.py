@@ -1,4 +1,5 @@
-"""`make docs`: the site builds without a warning, fails where a link, an anchor or the menu is wrong, and fetches nothing from elsewhere.
+"""`make docs`: the site builds without a warning, fails if a link, an anchor or the menu is wrong, and fetches nothing
+from elsewhere.
 
 HR_DOCS=required (make test): missing MkDocs, Playwright or chromium is a failure.
 """
@@ -45,7 +46,7 @@ class Site(unittest.TestCase):
         self.search(site)
 
     def search(self, site: Path):
-        """A page opened from a folder can be searched, without a server and without a network."""
+        """A page opened from a directory can be searched without a server or a network."""
         chromium = shutil.which("chromium")
         if not REQUIRED and not (chromium and importlib.util.find_spec("playwright")):
             return
@@ -62,7 +63,8 @@ class Site(unittest.TestCase):
         self.assertEqual(asked, [])
 
     def test_faults_are_found(self):
-        """Tries a small tree with the same settings and four faults: a page that no menu names, a broken anchor, a missing page, a missing source."""
+        """Builds a small tree with the same settings and four faults: a page that is in no menu, a broken anchor, a
+        missing page, a missing source."""
         tree = self.folder()
         for name in ("mkdocs.yml", "README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"):
             shutil.copy(ROOT / name, tree / name)

@@ -56,7 +56,8 @@ class MachineTest(unittest.TestCase):
         self.write(path, text).chmod(0o755)
 
     def run_program(self, command, timeout, env=None):
-        """Returns the output of programs: self.answers, by their last word or first option. Raises an answer that is a Failed."""
+        """Returns the output of a program: from self.answers, by its last word or first option. Raises an answer that
+        is a Failed."""
         answer = self.answers.get(command[-1], self.answers.get(command[1] if command[1] != "-B" else command[2]))
         if isinstance(answer, Exception):
             raise answer
@@ -69,7 +70,7 @@ class MachineTest(unittest.TestCase):
         return {finding.id: finding for _, found in run_all(CHECKS, self.facts) for finding in found}
 
     def assert_found(self, id_, level, evidence=""):
-        """Checks that this finding exists, with all its parts, and that no check failed."""
+        """Checks that the finding exists, with all its parts, and that no check failed."""
         found = self.findings()
         self.assertEqual([failed.evidence for name, failed in found.items() if name.endswith("check-failed")], [])
         self.assertIn(id_, list(found))

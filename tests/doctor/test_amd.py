@@ -1,4 +1,5 @@
-"""Each finding about AMD GPUs, provoked by synthetic answers of the HIP runtime; and the fake runtime queried for real."""
+"""Each finding about AMD GPUs, provoked by synthetic answers from the HIP runtime; and the fake runtime queried for
+real."""
 
 import json
 import os
@@ -71,7 +72,7 @@ class Amd(MachineTest):
 
 
 class FakeRuntime(unittest.TestCase):
-    """Answers of the queried process, with each version of the fake runtime."""
+    """Answers from the queried process, with each version of the fake runtime."""
 
     BUILD = Path(os.environ.get("HR_BUILD", ROOT / "build/pip"))
 

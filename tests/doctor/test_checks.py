@@ -63,7 +63,7 @@ class Shm(MachineTest):
 class Cgroup(MachineTest):
     def test_version_2(self):
         self.write("/sys/fs/cgroup/job/memory.max", "max\n")
-        self.write("/sys/fs/cgroup/memory.max", f"{2 * GIB}\n")  # a limit of a directory above counts, too
+        self.write("/sys/fs/cgroup/memory.max", f"{2 * GIB}\n")  # the limit of a parent directory also counts
         self.write("/sys/fs/cgroup/job/cpu.max", "150000 100000\n")
         self.assert_found("cgroup.memory", "warning", "allows 2 GiB of the machine's 16 GiB")
         self.assert_found("cgroup.cpu", "warning", "the time of 1.5 CPUs")
@@ -481,10 +481,10 @@ class Listening(MachineTest):
 
 
 class InstalledFiles(MachineTest):
-    """Files that pip has installed under a prefix, and later changes to them."""
+    """Files that pip has installed under a prefix, and later changes to these files."""
 
     def package(self, name, *paths):
-        """Writes the files, and the list of them as pip does."""
+        """Writes the files, and their list as pip does."""
         site = self.root / "headrace/lib/python3.11/site-packages"
         rows = [f"{name}.dist-info/RECORD,,"]
         for path in paths:

@@ -1,4 +1,4 @@
-"""The command: exit codes, text, JSON, limits of time, checks that fail; and on this machine as it is."""
+"""The command: exit codes, text, JSON, time limits, failing checks; and a run on this machine as it is."""
 
 import contextlib
 import io
@@ -103,7 +103,7 @@ class ThisMachine(unittest.TestCase):
         begin = time.monotonic()
         done = subprocess.run([sys.executable, "-B", "-m", "headrace", "doctor", "--json", *build], capture_output=True, text=True,
                               timeout=30, check=False, env={**os.environ, "PYTHONPATH": str(ROOT / "python")})
-        self.assertLess(time.monotonic() - begin, 15)  # 10 s, and the time of a busy machine to start it
+        self.assertLess(time.monotonic() - begin, 15)  # 10 s, and the time that a busy machine takes to start it
         self.assertEqual(done.stderr, "")
         report = json.loads(done.stdout)
         self.assertEqual(done.returncode, report["exit_code"])

@@ -1,4 +1,5 @@
-"""Each finding about GPUs, provoked by synthetic answers of the driver and NVML; and the fake driver queried for real."""
+"""Each finding about GPUs, provoked by synthetic answers from the driver and NVML; and the fake driver queried for
+real."""
 
 import copy
 import json
@@ -115,7 +116,7 @@ class Gpus(MachineTest):
 
 
 class FakeDriver(unittest.TestCase):
-    """The process that queries the driver, on the fake one."""
+    """The process that queries the driver, with the fake driver."""
 
     def ask(self, **variables):
         fake = Path(os.environ.get("HR_BUILD", "/none")) / "fake_cuda"

@@ -1,4 +1,4 @@
-"""Jobs: every finding provoked by made-up counters, and the command on a file without counters."""
+"""Jobs: every finding provoked by synthetic counters, and the command on a file without counters."""
 
 import contextlib
 import io
@@ -40,7 +40,7 @@ class Now:
 
 @dataclass
 class Made:
-    """A made-up job of ranks without any finding, for a test to change."""
+    """A synthetic job without findings, for a test to change."""
 
     size: int = 4
     about: dict = field(default_factory=dict)
@@ -160,7 +160,7 @@ def unshares():
 
 
 class Container(unittest.TestCase):
-    """A job whose processes have other numbers here."""
+    """A job whose processes have other pids here."""
 
     @unittest.skipIf(os.environ.get("HR_SANITIZER") == "asan", "Python would have to load this sanitizer first")
     @unittest.skipUnless(unshares(), "no namespaces for this user")

@@ -1,4 +1,4 @@
-"""`headrace doctor --run`: findings for synthetic links; the command's options; and cores of this machine."""
+"""`headrace doctor --run`: findings for synthetic links; the command's options; and this machine's cores."""
 
 import contextlib
 import io
@@ -108,7 +108,7 @@ class Command(unittest.TestCase):
         self.assertRegex(found[0]["evidence"], "us for 8 bytes between cores")
 
     def test_host_and_gpus_of_the_fake_driver(self):
-        """The third GPU is slow: it is named, both ways."""
+        """The third GPU is slow: it is reported, in both directions."""
         fake = os.path.join(os.environ["HR_BUILD"], "fake_cuda")
         if not os.path.isfile(os.path.join(fake, "libcuda.so.1")):
             self.skipTest("the fake driver is not built")

@@ -19,7 +19,7 @@ from headrace.bench.programs import locate  # noqa: E402 (the path comes first)
 
 HOSTS = os.environ["HR_HOSTS"]
 NAMES = os.environ["HR_HOST_NAMES"].split()
-TRIES = 3  # on a machine that is busy with other things all links are slow
+TRIES = 3  # on a machine that is otherwise busy, all links are slow
 
 
 def hosts(*words):

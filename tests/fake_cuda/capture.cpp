@@ -1,4 +1,4 @@
-// Captures of the fake driver: work given to a captured stream becomes nodes of a graph; forbidden calls meanwhile
+// Captures of the fake driver: work enqueued on a captured stream becomes nodes of a graph; forbidden calls meanwhile
 // fail.
 //
 // - Calls that may synchronise implicitly, or that query the state of work, are refused to a thread that captures
@@ -6,7 +6,7 @@
 //   relaxed (cuThreadExchangeStreamCaptureMode) is refused nothing.
 // - The default stream cannot be used while a stream of its context that synchronises with it is captured.
 // - Captured streams and events cannot be waited for or queried.
-// A refused call invalidates the captures that were in its way.
+// A refused call invalidates the captures that caused the refusal.
 #include <algorithm>
 #include <atomic>
 #include <string_view>
@@ -167,7 +167,7 @@ FAKE_API Result cuStreamIsCapturing(void* handle, int* status) {
   return kSuccess;
 }
 
-// --- graphs: their nodes in one order ---
+// --- graphs: their nodes in a single order ---
 
 FAKE_API Result cuGraphGetNodes(Graph* graph, void** nodes, std::size_t* count) {
   if (const Result result = require_init(); result != kSuccess) return result;

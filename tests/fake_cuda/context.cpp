@@ -10,8 +10,8 @@
 namespace fake_cuda {
 namespace {
 
-// Contexts of the calling thread. As with the driver, the first thread's stack still exists when exit handlers run; a
-// thread_local would be destroyed before.
+// Contexts of the calling thread. As with the real driver, the first thread's stack still exists when exit handlers
+// run; a thread_local would already be destroyed.
 std::vector<Context*>& stack() {
   static const pthread_key_t key = [] {
     pthread_key_t made;
@@ -40,7 +40,7 @@ Context* make_context(int device, bool primary) {
   return context;
 }
 
-// Ends a context with everything in it. Its handles stay recognisable.
+// Ends a context with everything in it. Its handles remain recognisable.
 void end_context(Context* context) {
   stop_streams(context);
   std::lock_guard lock(state().mutex);

@@ -45,10 +45,10 @@ bool is_captured(Stream* stream) {
   return stream->capture != nullptr;
 }
 
-// Source of a copy: what is there now if it is pageable, else what is there when the copy is made.
+// Source of a copy: its contents now if it is pageable, else its contents when the copy is made.
 class Source {
  public:
-  // `rows` pieces of `bytes` bytes, `pitch` bytes apart.
+  // Describes `rows` pieces of `bytes` bytes, `pitch` bytes apart.
   Source(Stream* stream, Address from, std::size_t bytes, std::size_t rows = 1, std::size_t pitch = 0) : from_(from) {
     if (!is_pageable(from) || is_captured(stream)) return;
     now_ = std::make_shared<std::vector<unsigned char>>((rows - 1) * pitch + bytes);
@@ -69,7 +69,7 @@ Result after_copy_to(Stream* stream, Address to) {
   return is_pageable(to) && !is_captured(stream) ? synchronize_stream(stream) : kSuccess;
 }
 
-// FAKE_CUDA_SLOW=device: the device's copies take a millisecond a MiB longer.
+// FAKE_CUDA_SLOW=device: the device's copies take a millisecond per MiB longer.
 void be_slow(const Context& context, std::size_t bytes) {
   static const char* const slow = std::getenv("FAKE_CUDA_SLOW");
   if (slow != nullptr && std::atoi(slow) == context.device)
@@ -225,7 +225,7 @@ FAKE_API Result cuMemcpyHtoD_v2(Address to, const void* from, std::size_t bytes)
 FAKE_API Result cuMemcpyDtoH_v2(void* to, Address from, std::size_t bytes) {
   return wait(copy_on(nullptr, address_of(to), from, bytes));
 }
-// On hardware, too, a copy within the device may return before it is done.
+// As on hardware, a copy within the device may return before it is done.
 FAKE_API Result cuMemcpyDtoD_v2(Address to, Address from, std::size_t bytes) {
   return copy_on(nullptr, to, from, bytes);
 }

@@ -1,5 +1,6 @@
-// Counts of driver calls: with FAKE_CUDA_COUNTS=PREFIX each process writes PREFIX.<pid> when it ends, a line "call
-// number main" for each call that it has made, without the version in its name; `main`: those of its first thread.
+// Counts of driver calls: with FAKE_CUDA_COUNTS=PREFIX, each process writes PREFIX.<pid> when it ends, with a line
+// "call number main" for each function that it has called, without the version in its name; `main`: calls by its first
+// thread.
 #include <unistd.h>
 
 #include <cstdio>
@@ -18,7 +19,7 @@ struct Counts {
   struct Number {
     std::uint64_t all = 0, main = 0;
   };
-  std::map<const char*, Number> calls;  // by the address of the name
+  std::map<const char*, Number> calls;  // key: the address of the name
   std::string file;
 };
 

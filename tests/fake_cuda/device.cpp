@@ -33,8 +33,7 @@ std::string text_of(const Uuid& uuid) {
   return text;
 }
 
-// Returns the device that an entry of CUDA_VISIBLE_DEVICES names, by number or by the beginning of its UUID; -1 for
-// none.
+// Returns the device that an entry of CUDA_VISIBLE_DEVICES names, by number or by a prefix of its UUID; -1 for none.
 int device_of(const std::string& entry, int all) {
   if (entry.rfind("GPU-", 0) == 0) {
     for (int physical = 0; physical < all; ++physical) {
@@ -142,12 +141,12 @@ FAKE_API Result cuDeviceGetAttribute(int* value, int attribute, int device) {
     case 132:  // MULTICAST_SUPPORTED
       *value = 0;
       break;
-    case 133: {  // MPS_ENABLED: kernels of several processes run at the same time, as they do here
+    case 133: {  // MPS_ENABLED: kernels of several processes run concurrently, as they do here
       const char* mps = std::getenv("FAKE_CUDA_MPS");
       *value = mps == nullptr || mps[0] != '0' ? 1 : 0;
       break;
     }
-    default:  // everything that we emulate is supported
+    default:  // everything that is emulated is supported
       *value = 1;
   }
   return kSuccess;

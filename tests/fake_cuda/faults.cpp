@@ -1,5 +1,5 @@
 // Faults on request: FAKE_CUDA_FAIL=call:n:code[,call:n:code...]; the call, named as in libcuda.so.1 (its suffix _v2
-// may be left out), fails with this CUDA error code from the n-th time on in this process. Errors of 700 and more leave
+// may be omitted), fails with this CUDA error code from its n-th call in this process on. Errors of 700 and more leave
 // the current context in an error state, as on hardware.
 #include <algorithm>
 #include <atomic>

@@ -1,5 +1,5 @@
-// Legacy IPC: memory of cuMemAlloc in another process of the job, by its memory file. Memory that is freed while it is
-// open elsewhere keeps its content, and its bytes stay in use (job.hpp).
+// Legacy IPC: memory of cuMemAlloc in another process of the job, accessed through its memory file. Memory that is
+// freed while it is open elsewhere keeps its content, and its bytes stay in use (job.hpp).
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -39,7 +39,7 @@ std::vector<Opened>& opened() {
   return *all;
 }
 
-// Returns the number of a machine's device in this process; -1 if it is not visible here.
+// Returns the number in this process of a device of the machine; -1 if it is not visible here.
 int visible_number(int physical) {
   const std::vector<int>& all = state().physical;
   const auto found = std::find(all.begin(), all.end(), physical);
@@ -132,7 +132,7 @@ FAKE_API Result cuIpcCloseMemHandle(Address address) {
     if (--found->second.opened > 0) return kSuccess;
     owner = found->second.context;
   }
-  synchronize_context(owner);  // work that uses it is done first
+  synchronize_context(owner);  // work that uses the memory is completed first
   std::lock_guard lock(state().mutex);
   const auto found = state().allocations.find(address);
   if (found == state().allocations.end() || found->second.opened > 0) return kSuccess;  // another thread was quicker

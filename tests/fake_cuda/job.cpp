@@ -43,8 +43,8 @@ Table* table = nullptr;
 int file = -1;
 int self = -1;
 
-// Byte kProcesses of the file is the table's mutex, a lock on byte i says that process i lives. The locks belong to
-// this process's opening of the file and end with it.
+// Byte kProcesses of the file is the table's mutex, a lock on byte i shows that process i is alive. The locks belong to
+// this process's open file description and end with it.
 struct flock bytes_of(int place, short type) {
   struct flock range = {};
   range.l_type = type;
@@ -75,7 +75,7 @@ bool alive(int process) {
   return ::fcntl(file, F_OFD_GETLK, &range) == 0 && range.l_type != F_UNLCK;
 }
 
-// Cleans up after a process: closes what it had open and frees what it had exported.
+// Cleans up after a process: closes the exports that it had open, and frees its own.
 void bury(int process) {
   table->processes[process] = {};
   for (Exported* entry = table->exports; entry <= table->exports + table->last_place; ++entry) {
@@ -114,7 +114,7 @@ Exported* find(Export which) {
   return entry->serial == which.serial ? entry : nullptr;
 }
 
-// Returns the job's name; empty for a job of one process.
+// Returns the job's name; empty for a single-process job.
 std::string job_name() {
   if (const char* shared = std::getenv("FAKE_CUDA_SHARED"); shared != nullptr) return shared;
   return std::getenv("PMI_RANK") == nullptr ? "" : "of launcher " + std::to_string(::getppid());
@@ -140,7 +140,7 @@ int make_file(const std::string& name) {
   return made >= 0 && ::ftruncate(made, sizeof(Table)) == 0 ? made : -1;
 }
 
-// Looks for the table and makes it if it is missing; one process at a time, by a lock on this very library.
+// Looks for the table and creates it if it is missing; one process at a time, under a lock on this library's file.
 int find_or_make_file(const std::string& job) {
   if (job.empty()) return make_file("fake_cuda_job");
   Dl_info info{};

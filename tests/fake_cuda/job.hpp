@@ -1,12 +1,13 @@
 // State shared by the processes of one job: the bytes in use on every device, and the processes that have exported
 // memory open.
 //
-// A job is named by FAKE_CUDA_SHARED, else by the launcher that started the ranks (PMI_RANK is set: the parent
-// process); a process that has neither is a job of its own. The table lives in a memory file that the processes find
-// in each other's /proc/<pid>/fd: it ends with the last of them, however they end, and has no name in any file system.
+// FAKE_CUDA_SHARED names a job, else the launcher that started the ranks identifies it (the parent process, if PMI_RANK
+// is set); a process with neither is a job of its own. The table is in a memory file that the processes find in each
+// other's /proc/<pid>/fd: it disappears with the last of them, however they end, and has no name in any file system.
 //
 // Owner: process-wide, joined by cuInit, left only by the end of the process, which the others detect by its lock on
-// one byte of the file. Threads: `state().mutex` is held around every call. Devices are physical numbers.
+// one byte of the file. Threads: `state().mutex` is held around every call. Devices are given by their physical
+// numbers.
 #pragma once
 
 #include <cstdint>
@@ -21,19 +22,19 @@ std::uint64_t identity();
 
 // Bytes in use on a device by all processes, and by exported memory that was freed but is still open somewhere.
 std::uint64_t used(int device);
-// Counts bytes for this process; false when the device would hold more than `limit`.
+// Counts bytes for this process; false if the device would then hold more than `limit`.
 [[nodiscard]] bool reserve(int device, std::uint64_t bytes, std::uint64_t limit);
 void release(int device, std::uint64_t bytes);
 
-// An exported allocation: its place in the table and a number that is never reused.
+// An exported allocation: its index in the table, and a number that is never reused.
 struct Export {
   std::int32_t place = -1;
   std::uint32_t serial = 0;
 };
 // Called by the exporter; place -1 if the table is full.
 Export publish(int device, std::uint64_t bytes);
-// Called by the exporter when the memory is freed: true if no process has it open, else its bytes stay counted and
-// abandoned() tells when that ends.
+// Called by the exporter when the memory is freed: true if no process has it open, else its bytes stay counted until
+// abandoned() returns true.
 [[nodiscard]] bool retire(Export which);
 [[nodiscard]] bool abandoned(Export which);
 // Called by another process when it opens or closes the export, once for any number of mappings. open() is false if the

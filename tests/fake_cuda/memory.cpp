@@ -1,5 +1,5 @@
-// Device memory: a range of addresses without access for the program, and the same range, `offset` bytes further,
-// through which the driver accesses it. One memory file is behind both, so that another process can open it (IPC).
+// Device memory: a range of addresses that the program cannot access, and a second mapping of it, `offset` bytes
+// further, through which the driver accesses it. One memory file backs both, so that another process can open it (IPC).
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -17,8 +17,8 @@ namespace {
 constexpr std::size_t kRange = std::size_t{1} << 38;  // address space only
 constexpr std::size_t kPage = 4096;
 
-// Offsets of one space, in pages; the last freed range of a size is given out again first, so that programs see
-// addresses reused. One page stays free behind each range.
+// Offsets in one space, in pages; the last freed range of a size is reused first, so that programs see addresses
+// reused. One page stays free after each range.
 class Space {
  public:
   std::uint64_t take(std::size_t bytes) {
@@ -59,7 +59,7 @@ DeviceRange& range() {
   return *instance;
 }
 
-// Freed allocations that another process has open: their memory must not be given out again.
+// Freed allocations that another process has open: their memory must not be reused.
 std::vector<Allocation>& still_open() {
   static auto* all = new std::vector<Allocation>;
   return *all;
@@ -307,7 +307,7 @@ FAKE_API Result cuMemFreeAsync(Address address, void* stream) {
   return kSuccess;
 }
 
-// --- memory that the CPU may touch ---
+// --- memory that the CPU may access ---
 
 namespace {
 Result add_host(Kind kind, Address address, std::size_t bytes, Context* context) {

@@ -1,6 +1,6 @@
 // Modules and kernels: an image made by hr_fatbin() names itself in a trailer; its kernels are functions of
 // lib<name>_host_kernels.so, the same sources compiled for the CPU, searched for in the directories of
-// FAKE_CUDA_KERNELS (separated by ':') and beside this library.
+// FAKE_CUDA_KERNELS (separated by ':') and next to this library.
 #include <dlfcn.h>
 
 #include <cstdlib>
@@ -18,7 +18,7 @@ namespace {
 using Run = void (*)(const unsigned* shape, void** arguments, std::uint64_t (*translate)(std::uint64_t));
 using Sizes = unsigned (*)(std::size_t* sizes);
 
-// One block of a kernel whose blocks run at the same time (kernels/coresident.hpp).
+// One block of a kernel whose blocks run concurrently (kernels/coresident.hpp).
 using RunBlock = void (*)(const unsigned* shape, unsigned index, void** arguments,
                           std::uint64_t (*translate)(std::uint64_t));
 
@@ -76,7 +76,8 @@ const char* image_name(const void* image) {
   return std::memcmp(trailer, "HRKERNEL", 8) == 0 ? trailer + 8 : nullptr;
 }
 
-// A kernel got an address that its context may not access: hardware reports that once it is dereferenced.
+// Thrown if a kernel gets an address that its context may not access; hardware reports this once the address is
+// dereferenced.
 struct Illegal {};
 thread_local Context* running = nullptr;
 
@@ -106,7 +107,7 @@ Result run_in(Context* context, const Part& part) {
   return kSuccess;
 }
 
-// Runs all blocks, each in a thread. Those of a device begin together: the first one after all others.
+// Runs all blocks, each in its own thread. The blocks on a device start together: the first one after all others.
 Result run_together(Context* context, RunBlock run_block, const unsigned* shape, void** arguments) {
   std::latch begun(shape[0] - 1);
   const auto run_one = [&](unsigned block) {

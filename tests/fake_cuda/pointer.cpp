@@ -13,7 +13,7 @@ const Mapping* mapping_at(const Allocation& range, Address address, Address* sta
   return address < after->first + after->second.bytes ? &after->second : nullptr;
 }
 
-// Returns the value of one attribute; for an unknown address the zero of cuPointerGetAttributes.
+// Returns the value of one attribute; for an unknown address, the zero that cuPointerGetAttributes returns.
 Result attribute(int which, void* value, Address address) {
   const Allocation* found = find_allocation(address);
   Address mapping_start = 0;

@@ -1,8 +1,8 @@
 // The fake CUDA driver: declarations shared by its files. See README.md for the emulated functions.
 //
 // Owner: process-wide state, never destroyed (the program may call the driver from its own destructors). A program's
-// handles are addresses of objects that stay allocated after their end, so that a stale handle is recognised and
-// answered with the driver's error. Threads: `mutex` guards everything here; streams use their own.
+// handles are addresses of objects that stay allocated after they are destroyed, so that a stale handle is recognised
+// and gets the driver's error. Threads: `mutex` guards everything here; streams use their own.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +38,7 @@ struct Context;
 
 enum class Kind { kDevice, kPool, kVmm, kImported, kManaged, kHost, kRegistered };
 
-// A piece of a reserved (VMM) range that has memory behind it.
+// A part of a reserved (VMM) range that is backed by memory.
 struct Mapping {
   std::size_t bytes;
   int device;
@@ -76,7 +76,7 @@ struct Context {
 struct State {
   std::mutex mutex;
   int devices = 2;            // visible to this process
-  std::vector<int> physical;  // the number of each on the machine (CUDA_VISIBLE_DEVICES)
+  std::vector<int> physical;  // number of each device on the machine (CUDA_VISIBLE_DEVICES)
   bool peers_allowed = true;
   bool whole_reservations = false;  // pointer queries report the whole reservation of VMM memory
   std::uint64_t device_bytes = std::uint64_t{16} << 30;
@@ -89,9 +89,9 @@ struct State {
 State& state();
 
 // kSuccess after cuInit in this process (not in a forked child). Every driver call begins with this or with
-// require_context(), which fail if FAKE_CUDA_FAIL says so (faults.cpp).
+// require_context(), which fail if FAKE_CUDA_FAIL requests it (faults.cpp).
 Result require_init(const char* call = __builtin_FUNCTION());
-// Counts a call, if FAKE_CUDA_COUNTS asks for it (counts.cpp).
+// Counts a call, if FAKE_CUDA_COUNTS requests it (counts.cpp).
 void count(const char* call);
 // Counts the call, and returns the result that FAKE_CUDA_FAIL requests for it, else kSuccess.
 Result injected(const char* call);
@@ -113,25 +113,25 @@ Result require_context(Context** context, const char* call = __builtin_FUNCTION(
 // --- memory (memory.cpp); `state().mutex` held ---
 Allocation* find_allocation(Address address);
 // Checks that a context's engines may access [address, address + bytes). Unknown addresses outside the device's range
-// are the host's. `by_kernel`: peer access must have been enabled, as a kernel does not go through copy engines.
+// are host addresses. `by_kernel`: peer access must have been enabled, as a kernel does not go through copy engines.
 Result check_access(Context* context, Address address, std::size_t bytes, bool by_kernel);
 // True for addresses in a device range, allocated or not.
 bool in_device_range(Address address);
 // Returns the address through which the driver itself accesses device memory; other addresses unchanged.
 void* alias(Address address);
-// Remove managed pages that a device touches from the program's page table, as on hardware, until the CPU touches them
-// again. Both lock `mutex`.
+// Remove managed pages that a device accesses from the program's page table, as on hardware, until the CPU accesses
+// them again. Both lock `mutex`.
 void pages_go_to_device(Address first, std::size_t bytes);
 void all_pages_go_to_device();  // a kernel may have touched any
 Result allocate_guarded(Kind kind, std::size_t bytes, Context* context, int device, Address* address);
 Result release_guarded(Address address);
 void close_import(const Allocation& import);  // ipc.cpp
 
-// Count bytes that a device has in use, over all processes of the job.
+// Count the bytes in use on a device, over all processes of the job.
 bool reserve_bytes(int device, std::size_t bytes);
 void release_bytes(int device, std::size_t bytes);
 
-// Reserve address ranges and memory behind them separately (VMM, IPC).
+// Reserve address ranges and the memory that backs them separately (VMM, IPC).
 Address reserve_range(std::size_t bytes);
 void release_range(Address address, std::size_t bytes);
 std::uint64_t reserve_physical(std::size_t bytes);
@@ -142,7 +142,7 @@ void unmap_alias(Address address, std::size_t bytes);
 
 // Counts down uses of a cuMemCreate handle by mappings (vmm.cpp).
 void drop_physical_handle(Address handle);
-// Releases chunks that only descriptors made of them kept in use, if these have been closed meanwhile.
+// Releases chunks that only their exported descriptors kept in use, if these have been closed meanwhile.
 void settle_chunks();
 int handle_types_of(Address handle);
 

@@ -39,7 +39,7 @@ bool lazy() {
   return value;
 }
 
-// Operations for which a stream has room; 0: no limit.
+// Maximum number of operations in a stream; 0: no limit.
 std::size_t room() {
   static const std::size_t value = [] {
     const char* text = std::getenv("FAKE_CUDA_QUEUE");
@@ -187,7 +187,7 @@ OperationPointer enqueue(Stream* stream, std::function<Result()> work, Operation
 
 Result synchronize_stream(Stream* stream) {
   std::unique_lock lock(work_mutex());
-  // The default stream is done when the blocking streams it would wait for are.
+  // The default stream is done when the blocking streams for which it would wait are done.
   if (stream == stream->context->legacy) {
     const std::set<Stream*> others = stream->context->streams;
     for (Stream* other : others) {
@@ -240,7 +240,7 @@ FAKE_API Result cuStreamDestroy_v2(void* handle) {
   expect_not_destroyed(stream);
   if (streams().count(stream) == 0 || !stream->alive || stream->context->legacy == stream) return kInvalidHandle;
   stream->destroyed = true;
-  if (stream->last != nullptr) want(stream->last);  // work enqueued on it still runs
+  if (stream->last != nullptr) want(stream->last);  // work enqueued on the stream still runs
   stream->alive = false;
   stream->context->streams.erase(stream);
   stream->changed.notify_all();

@@ -1,5 +1,6 @@
 // Streams and events of the fake driver: one worker thread per stream. A stream runs its operations in order, after the
-// calls that enqueued them. The legacy default stream of a context waits for its blocking streams, and they for it.
+// calls that enqueued them. The legacy default stream of a context waits for the context's blocking streams, and they
+// wait for it.
 //
 // FAKE_CUDA_LAZY=1: an operation runs only once a thread waits for it (or queries it): code that forgets to wait then
 // fails every time.
@@ -17,8 +18,8 @@ struct Operation;
 using OperationPointer = std::shared_ptr<Operation>;
 
 // Finds the context's stream behind a program's handle (0, 1 and 2 are default streams) for work or a query. Errors:
-// not a stream of the context, or the default stream may not be used now (capture.cpp).
-// A stream that the program destroyed ends the process; `call`: the driver function called by the program.
+// the handle is not a stream of the context, or the default stream may not be used now (capture.cpp). Use of a
+// destroyed stream ends the process; `call`: the driver function called by the program.
 Result use_stream(Context* context, void* handle, Stream** stream, const char* call = __builtin_FUNCTION());
 Stream* make_stream(Context* context, bool blocking);
 
@@ -26,9 +27,9 @@ Stream* make_stream(Context* context, bool blocking);
 // waits for.
 OperationPointer enqueue(Stream* stream, std::function<Result()> work, OperationPointer after = nullptr);
 
-// With FAKE_CUDA_QUEUE=N a stream has room for N operations. A call that puts one more waits for room, and meanwhile
-// keeps the lock that most calls of the process need, as drivers do. One exists while such a call works; a thread may
-// have several.
+// With FAKE_CUDA_QUEUE=N, a stream holds N operations. A call that enqueues one more waits for space, and meanwhile
+// keeps the lock that most calls of the process need, as drivers do. A Submission exists during such a call; a thread
+// may have several.
 class Submission {
  public:
   Submission();
@@ -45,8 +46,8 @@ Result synchronize_context(Context* context);
 void stop_streams(Context* context);
 
 // --- captures (capture.cpp) ---
-// Returns an error if a captured stream synchronises with the default stream; `spoils`: the capture is invalidated
-// then.
+// Returns an error if a captured stream synchronises with the default stream; `spoils`: the capture is then
+// invalidated.
 Result legacy_stream_is_usable(Context* context, bool spoils);
 // Returns an error, and invalidates the capture, if a stream of the context is captured.
 Result context_is_not_captured(Context* context);

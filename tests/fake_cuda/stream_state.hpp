@@ -11,12 +11,12 @@
 
 namespace fake_cuda {
 
-// Work that a program captures instead of giving it to a device.
+// Work that a program captures instead of submitting it to a device.
 struct Capture {
-  int mode = 0;  // CUstreamCaptureMode: global, of the thread, relaxed
+  int mode = 0;  // CUstreamCaptureMode: global, thread-local or relaxed
   std::thread::id thread;
   Stream* origin = nullptr;
-  std::set<Stream*> streams;  // that take part, the origin among them
+  std::set<Stream*> streams;  // streams that take part, including the origin
   std::vector<std::function<Result()>> nodes;
   Result invalid = kSuccess;  // the error that invalidated the capture
 };
@@ -33,7 +33,8 @@ struct Stream {
   Context* context = nullptr;
   bool blocking = true;
   bool alive = true;
-  bool destroyed = false;  // by the program; then, unlike after the end of its context, any use of it ends the process
+  bool destroyed = false;  // destroyed by the program; any use then ends the process, unlike after the end of the
+                           // context
   std::deque<OperationPointer> queue;
   OperationPointer last;
   std::shared_ptr<Capture> capture;  // null: not captured
@@ -43,7 +44,7 @@ struct Stream {
 struct Event {
   bool alive = true;
   OperationPointer operation;
-  std::shared_ptr<Capture> capture;  // in which it was last recorded
+  std::shared_ptr<Capture> capture;  // capture in which the event was last recorded
 };
 
 std::mutex& work_mutex();

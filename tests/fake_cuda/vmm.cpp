@@ -30,19 +30,19 @@ struct Access {
   int flags;
 };
 
-// Memory of one cuMemCreate, in its own file, so that it can be handed to another process.
+// Memory of one cuMemCreate, in its own file, so that it can be passed to another process.
 struct Physical {
   int file = -1;
   std::size_t bytes = 0;
   int device = 0;
   int handle_types = 0;
   int users = 1;          // the handle itself and each mapping
-  bool imported = false;  // its bytes are counted where it was made
+  bool imported = false;  // its bytes are counted where it was created
   job::Export exported;   // once exported: the entry for other processes
   std::vector<int> descriptors;
 };
 
-// Behind the memory in its file: information for an importer.
+// Information for an importer, stored after the memory in its file.
 struct Footer {
   std::uint64_t magic;
   std::uint64_t bytes;
@@ -57,7 +57,7 @@ std::map<Address, Physical>& physicals() {
   static auto* all = new std::map<Address, Physical>;
   return *all;
 }
-// Memory released by the program, but with descriptors still open here.
+// Memory that the program has released, but whose descriptors are still open here.
 std::vector<Physical>& lingering() {
   static auto* all = new std::vector<Physical>;
   return *all;
@@ -80,7 +80,7 @@ bool any_open(const Physical& physical) {
                      [&](int descriptor) { return is_open(physical, descriptor); });
 }
 
-// Drops this process's last use of the memory; processes that imported it may keep theirs.
+// Drops this process's last use of the memory; processes that imported it may keep using it.
 void end(const Physical& physical) {
   const auto same = [&](const auto& entry) { return entry.second.exported.serial == physical.exported.serial; };
   if (!physical.imported) {
@@ -92,7 +92,7 @@ void end(const Physical& physical) {
   ::close(physical.file);
 }
 
-// Returns the number of a machine's device in this process; -1 if it is not visible here.
+// Returns the number in this process of a device of the machine; -1 if it is not visible here.
 int number_here(int machine_device) {
   const std::vector<int>& all = state().physical;
   const auto found = std::find(all.begin(), all.end(), machine_device);
@@ -254,7 +254,7 @@ FAKE_API Result cuMemSetAccess(Address address, std::size_t bytes, const Access*
   return kSuccess;
 }
 
-// --- handing memory to another process by file descriptor ---
+// --- passing memory to another process as a file descriptor ---
 
 FAKE_API Result cuMemExportToShareableHandle(void* shareable, Address handle, int type, unsigned long long) {
   if (const Result result = require_init(); result != kSuccess) return result;
@@ -291,7 +291,7 @@ FAKE_API Result cuMemImportFromShareableHandle(Address* handle, void* shareable,
     return kInvalidValue;
   }
   std::lock_guard lock(state().mutex);
-  (void)job::open(footer.exported);  // if the program that made it has not released it meanwhile
+  (void)job::open(footer.exported);  // if the program that created it has not released it meanwhile
   *handle = next_handle++;
   physicals()[*handle] = {file, footer.bytes, number_here(footer.device), 1, 1, true, footer.exported, {}};
   return kSuccess;

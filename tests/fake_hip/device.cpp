@@ -1,4 +1,4 @@
-// Devices, the current one of each thread, versions and errors.
+// Devices, the current device of each thread, versions and errors.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -224,7 +224,7 @@ FAKE_HIP hipDeviceEnablePeerAccess(int peer, unsigned flags) {
   return done(context == nullptr ? fake_cuda::kInvalidDevice : cuCtxEnablePeerAccess(context, flags));
 }
 
-// Until ROCm 6 the current device counts as active, used or not.
+// Until ROCm 6, the current device counts as active whether it is used or not.
 FAKE_HIP hipDevicePrimaryCtxGetState(int device, unsigned* flags, int* active) {
   if (const Result result = start(); result != kSuccess) return done(result);
   if (!fake_cuda::valid_device(device)) return done(fake_cuda::kInvalidDevice);

@@ -61,7 +61,7 @@ FAKE_HIP hipFree(Address address) {
   if (is_signal(address)) {
     std::lock_guard lock(fake_cuda::state().mutex);
     signals().erase(address);
-    return done(kSuccess);  // the page stays, so that a late use is seen
+    return done(kSuccess);  // the page stays, so that a late use is detected
   }
   return on_device([&] { return cuMemFree_v2(address); });
 }
@@ -109,7 +109,7 @@ FAKE_HIP hipHostGetDevicePointer(Address* address, void* memory, unsigned flags)
   return on_device([&] { return cuMemHostGetDevicePointer_v2(address, memory, 0); });
 }
 
-// --- Export: a handle is for the whole allocation, even if it was made from an address inside it ---
+// --- Export: a handle is for the whole allocation, even if it was created from an address inside it ---
 
 FAKE_HIP hipIpcGetMemHandle(IpcHandle* handle, Address address) {
   return on_device([&] { return cuIpcGetMemHandle(handle, address); });
@@ -120,7 +120,7 @@ FAKE_HIP hipIpcOpenMemHandle(Address* address, IpcHandle handle, unsigned flags)
   if (flags != (rocm() < 6 ? 0U : 1U)) return done(kInvalidValue);
   return on_device([&] { return cuIpcOpenMemHandle_v2(address, handle, kLazyPeerAccess); });
 }
-// Waits for all work of the device.
+// Waits for all work on the device.
 FAKE_HIP hipIpcCloseMemHandle(Address address) {
   return on_device([&] {
     (void)fake_cuda::synchronize_context(fake_cuda::current_context());
@@ -146,7 +146,7 @@ int type_of(const Allocation& allocation) {
   return is_host(allocation) ? 1 : allocation.kind == Kind::kManaged ? 3 : 2;
 }
 
-// The device that a chunk is on; -1 where a reserved range has none.
+// Returns the device that holds a chunk; -1 where a reserved range has no chunk.
 int device_of(const Allocation& allocation, Address address) {
   if (allocation.kind != Kind::kVmm) return allocation.device;
   const auto after = allocation.mappings.upper_bound(address);
@@ -208,7 +208,7 @@ FAKE_HIP hipPointerGetAttribute(void* value, int attribute, Address address) {
   }
 }
 
-// Registered memory has no address of its own here.
+// Here, registered memory has no separate device address.
 FAKE_HIP hipMemGetAddressRange(Address* base, std::size_t* bytes, Address address) {
   if (const Result result = enter(); result != kSuccess) return done(result);
   const Result result = cuMemGetAddressRange_v2(base, bytes, address);
@@ -223,7 +223,7 @@ FAKE_HIP hipMemRelease(Address handle) {
   return on_device([&] { return cuMemRelease(handle); });
 }
 
-// --- memory in chunks: the driver's structs have HIP's layout ---
+// --- chunked memory: the driver's structs have HIP's layout ---
 
 FAKE_HIP hipMemGetAllocationGranularity(std::size_t* bytes, const void* properties, int option) {
   return on_device([&] { return cuMemGetAllocationGranularity(bytes, properties, option); });

@@ -24,7 +24,7 @@ int rocm();
 // success clears the last error.
 Result done(Result result);
 
-// Starts the driver at the first call, and makes device 0 current in a thread that has chosen none.
+// Starts the driver on the first call, and makes device 0 current in a thread that has chosen none.
 Result enter();
 // Makes a device current in this thread.
 Result choose(int device);
@@ -33,10 +33,10 @@ int current_device();
 // Returns the context of a device; null if there is no such device.
 Context* context_of(int device);
 
-// Finds the driver's handle of a stream. ROCm 5 knows no handle of the legacy default stream other than null.
+// Finds the driver's handle of a stream. In ROCm 5, the only handle of the legacy default stream is null.
 Result native_stream(void* stream, void** native);
 
-// True for memory of hipExtMallocWithFlags(hipMallocSignalMemory), the only one that streams may wait for.
+// True for memory from hipExtMallocWithFlags(hipMallocSignalMemory), the only memory on which streams may wait.
 bool is_signal(Address address);
 
 }  // namespace fake_hip

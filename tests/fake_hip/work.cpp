@@ -1,4 +1,4 @@
-// Streams, events, copies, words in streams, modules and kernels.
+// Streams, events, copies, stream memory operations, modules and kernels.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -39,7 +39,7 @@ Context* owner_of(Address address) {
   return context_of(device);
 }
 
-// The runtime finds the devices by the addresses.
+// The runtime finds the devices from the addresses.
 Result copy(Address to, Address from, std::size_t bytes, void* stream) {
   Context* const target = owner_of(to);
   Context* const source = owner_of(from);
@@ -183,7 +183,7 @@ const char* name_behind(const unsigned char* image) {
   return std::memcmp(image + end, "HRKERNEL", 8) == 0 ? reinterpret_cast<const char*>(image + end + 8) : nullptr;
 }
 
-// Makes an image without code that names the kernels, in the form that the driver expects.
+// Creates an image without code that names the kernels, in the form that the driver expects.
 std::vector<unsigned char> driver_image(const std::string& name) {
   std::vector<unsigned char> image{0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0};
   const std::string trailer = "HRKERNEL" + name;

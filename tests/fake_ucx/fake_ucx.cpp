@@ -50,7 +50,7 @@ ucp_request_param_t of_host(const ucp_request_param_t* how) {
   return of_host;
 }
 
-// An operation that has not started yet, and the request that the caller has for it.
+// An operation that has not started yet, and the caller's request for it.
 struct Late {
   enum class Kind : std::uint8_t { kPut, kGet, kFlush } kind;
   ucp_ep_h endpoint;

@@ -31,8 +31,7 @@ void meet() {
   for (int each = 0; each < size; ++each) check(all[static_cast<std::size_t>(each)] == each, "wrong data");
 }
 
-// Keeps every rank here until all have what they need from the others: a process that ends drops data that it has not
-// sent yet.
+// Keeps every rank here until all have what they need from the others: a process that ends drops its unsent data.
 void meet_for_good() {
   meet();
   int nothing = 0;
@@ -44,7 +43,7 @@ void meet_for_good() {
   for (int each = 1; rank == 0 && each < size; ++each) MPI_Send(&nothing, 1, MPI_INT, each, 0, MPI_COMM_WORLD);
 }
 
-// The last rank dies while all wait for it.
+// The last rank dies while all others wait for it.
 void wait_for_a_death() {
   meet();
   if (rank == size - 1) ::raise(SIGKILL);
@@ -61,7 +60,7 @@ void die_in_data() {
   if (rank == size - 1) {
     MPI_Request request;
     MPI_Isend(data.data(), kBytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD, &request);
-    const double end = MPI_Wtime() + 0.005;  // too short for all messages on any machine
+    const double end = MPI_Wtime() + 0.005;  // too short for all messages, whatever the machine
     int done = 0;
     while (MPI_Wtime() < end && done == 0) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
     ::raise(SIGKILL);
@@ -97,7 +96,7 @@ void send_to_the_dead() {
   const double end = MPI_Wtime() + 30;
   while (status == MPI_SUCCESS && MPI_Wtime() < end) {
     status = MPI_Send(&value, 1, MPI_DOUBLE, size - 1, 3, MPI_COMM_WORLD);
-    // Seldom enough for the dead rank's buffers not to fill.
+    // Infrequent, so that the dead rank's buffers do not fill up.
     for (const double next = MPI_Wtime() + 1e-4; MPI_Wtime() < next;) {
     }
   }

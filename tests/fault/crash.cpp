@@ -14,7 +14,7 @@ namespace {
 volatile int zero = 0;
 int* volatile nowhere = nullptr;
 
-// Each in its own function, whose name must appear in the stack.
+// Each crash has its own function, whose name must appear in the stack.
 [[gnu::noinline]] int read_nowhere() { return *nowhere + 1; }
 
 [[gnu::noinline]] int divide_by_zero() { return 100 / zero; }
@@ -84,7 +84,7 @@ int main(int argc, char** argv) {
   if (way == "after") std::signal(SIGSEGV, handle);
   int rank = -1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  if (way == "removed") {  // MPI_Finalize leaves the signals as they were
+  if (way == "removed") {  // MPI_Finalize leaves the signal handlers unchanged
     MPI_Finalize();
     struct sigaction now{};
     ::sigaction(SIGSEGV, nullptr, &now);

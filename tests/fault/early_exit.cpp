@@ -1,7 +1,7 @@
-// A program in which some ranks leave without MPI_Finalize, by rank and way: "exit" with code 0, "fail" with another,
-// "kill" by a signal, right after MPI_Init; "late" after a collective; "wait" for a message that is never sent;
-// "linger" for ever in an exit handler, after MPI_Finalize; "deaf" sleeps there and blocks all signals. The others
-// continue, and finish unless stopped. Usage: early_exit WAY RANK...
+// A program in which some ranks leave without MPI_Finalize, each in the given way: "exit" with code 0, "fail" with
+// another code, "kill" by a signal, right after MPI_Init; "late" after a collective; "wait" for a message that is never
+// sent; "linger" forever in an exit handler, after MPI_Finalize; "deaf" sleeps there and blocks all signals. The
+// others continue, and finish unless stopped. Usage: early_exit WAY RANK...
 #include <mpi.h>
 #include <signal.h>
 #include <unistd.h>

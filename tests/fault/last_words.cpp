@@ -2,10 +2,10 @@
 //   abort       MPI_Abort on rank 1
 //   error       an error with the handler MPI_ERRORS_ARE_FATAL
 //   early       a call before MPI_Init
-//   locked      MPI_Abort while another thread has the lock of standard output and waits for ever
+//   locked      MPI_Abort while another thread holds the lock of standard output and waits forever
 //   reading     the same while another thread reads standard input
 //   cpp         MPI_Abort; std::cout is not synchronised with C
-//   statuses    MPI_Waitall with two messages that are too long; a handler of the program's, then the fatal one
+//   statuses    MPI_Waitall with two messages that are too long; the program's handler, then the fatal one
 //   work        no end: messages, and many requests at once
 #include <mpi.h>
 #include <pthread.h>
@@ -45,7 +45,7 @@ void start(void* (*run)(void*), FILE* stream) {
   while (::ftrylockfile(stream) == 0) ::funlockfile(stream);
 }
 
-// Both ranks send themselves two long messages, for which the receives are too short.
+// Each rank sends itself two messages that are longer than their receive buffers (MPI_ERR_TRUNCATE).
 void too_long() {
   int data[4] = {};
   int room[2] = {};

@@ -32,7 +32,7 @@ void say_hello() {
   std::fflush(stdout);
 }
 
-// Publishes every rank's pid and reads all others'.
+// Publishes every rank's pid and reads those of all others.
 void exchange() {
   const boot::Identity& self = boot::identity();
   check(boot::put("pid-" + std::to_string(self.rank), std::to_string(::getpid())));

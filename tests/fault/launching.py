@@ -1,4 +1,4 @@
-"""Runs mpiexec from the build tree and checks what remains after it. Shared by the tests of this directory."""
+"""Runs mpiexec from the build tree and checks what it leaves behind. Shared by the tests of this directory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def run(*arguments: str, launcher: str = MPIEXEC, limit: float = 60, **options) 
 
 
 def marked_processes(mark: str) -> list[int]:
-    """Processes with the mark in their environment: ranks and processes started by them."""
+    """Returns processes with the mark in their environment: ranks, and processes that they have started."""
     found = []
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit() and int(folder.name) != os.getpid():
@@ -38,7 +38,7 @@ def shared_files() -> set[str]:
 
 
 def left_of(found: Callable[[], Collection], seconds: float) -> Collection:
-    """Returns the remaining results after at most this number of seconds; returns as soon as there are none."""
+    """Waits until `found` returns nothing, at most this number of seconds; returns the remaining results."""
     deadline = time.monotonic() + seconds
     while (left := found()) and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -48,7 +48,7 @@ def left_of(found: Callable[[], Collection], seconds: float) -> Collection:
 class LaunchTest(unittest.TestCase):
     """Every test also checks that no process of its jobs is left when mpiexec has returned."""
 
-    # Seconds that processes may outlive the launcher: Headrace's has waited for them, others have only told them to end.
+    # Seconds by which processes may outlive the launcher: Headrace's waits for them, others only tell them to end.
     grace = 0.0
 
     def setUp(self) -> None:
@@ -61,7 +61,7 @@ class LaunchTest(unittest.TestCase):
         self.assertFalse(left_of(lambda: marked_processes(self.mark), self.grace), "processes are left over")
 
     def assert_no_files_since(self, before: set[str]) -> None:
-        """Tolerates files of other jobs of this machine, which exist for a moment while they start."""
+        """Tolerates files of other jobs on this machine, which exist for a moment while they start."""
         new = shared_files() - before
         self.assertFalse(left_of(lambda: new & shared_files(), 10), "shared-memory files are left over")
 

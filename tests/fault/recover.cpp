@@ -1,11 +1,11 @@
-// Ranks die one after the other at random moments; the survivors see the error, create their own communicator and
+// Ranks die one at a time, at random moments; the survivors see the error, create their own communicator and
 // continue. At its end a rank reports its part and whether the result is right: "recovered, N are left".
 //
-//   recover OPERATION SEED [DEATHS]     one of the table below, or "random": another one before each death
+//   recover OPERATION SEED [DEATHS]     one from the table below, or "random": a different one before each death
 //   recover solver SEED [DEATHS]        a computation that continues from its last checkpoint, to the right result
 //   recover leave SEED                  like "random", but a rank that sees the error ends at once, by MPI_Finalize
 //   recover told-OPERATION              barrier, send, start, receive or request: see be_told()
-//   recover wait                        prints who has started it, and waits for others to be killed
+//   recover wait                        prints which launcher has started it, and waits for others to be killed
 //
 // Run it with mpiexec --enable-recovery. With a CUDA driver, half of the buffers are device memory.
 #include <signal.h>
@@ -58,7 +58,7 @@ int class_of(int code) {
   return found;
 }
 
-// --- operations: each returns an error code, and is repeated until that is one ---
+// --- operations: each returns an error code, and is repeated until it fails ---
 
 struct Group {
   MPI_Comm comm = MPI_COMM_NULL;
@@ -94,7 +94,7 @@ int sendrecv(const Try& t) {
   return MPI_Sendrecv(t.out(), t.count(), MPI_INT, t.right(), 1, t.in(), t.count(), MPI_INT, t.left(), 1, t.group.comm,
                       MPI_STATUS_IGNORE);
 }
-// Returns one error of several: that of the first request with one.
+// Returns one of several errors: that of the first request with an error.
 int worst(int code, int count, const MPI_Status* statuses) {
   if (code == MPI_SUCCESS || class_of(code) != MPI_ERR_IN_STATUS) return code;
   for (int i = 0; i < count; ++i) {
@@ -103,7 +103,7 @@ int worst(int code, int count, const MPI_Status* statuses) {
   }
   return code;
 }
-// Gives up after a failure: operations that were started still use the buffers, which are about to be destroyed.
+// Cleans up after a failure: started operations still use the buffers, which are about to be destroyed.
 int give_up(int code, MPI_Request* requests, int count) {
   for (int i = 0; i < count; ++i) {
     if (requests[i] == MPI_REQUEST_NULL) continue;
@@ -260,7 +260,7 @@ int dup(const Try& t) {
 int split(const Try& t) {
   MPI_Comm made = MPI_COMM_NULL;
   int code = MPI_Comm_split(t.group.comm, t.group.rank % 2, 0, &made);
-  // The communicator may have been made at some members only.
+  // The communicator may have been created on only some members.
   int flag = code == MPI_SUCCESS ? 1 : 0;
   const int agreed = MPIX_Comm_agree(t.group.comm, &flag);
   if (agreed != MPI_SUCCESS || flag == 0) {
@@ -286,7 +286,7 @@ int shrink(const Try& t) {
   CHECK_OK(MPI_Comm_size(made, &size));
   if (MPI_Barrier(made) != MPI_SUCCESS) MPIX_Comm_revoke(made);
   MPI_Comm_free(&made);
-  // All get the same; results of the barrier may differ.
+  // All processes get the same; results of the barrier may differ.
   return size < t.group.size ? MPIX_ERR_PROC_FAILED : MPI_SUCCESS;
 }
 
@@ -343,7 +343,7 @@ Group group_of(MPI_Comm comm) {
   return group;
 }
 
-// Makes the communicator of the survivors and frees the other one.
+// Creates the communicator of the survivors and frees the old one.
 void recover(Group& group, bool revoke) {
   if (revoke) {
     CHECK_OK(MPIX_Comm_revoke(group.comm));
@@ -435,12 +435,12 @@ class Solver {
   Solver() : saved_(kCells) {
     for (int cell = 0; cell < kCells; ++cell) saved_[static_cast<std::size_t>(cell)] = start_value(cell);
   }
-  // Runs from the last checkpoint that all have; returns an error if a process has died.
+  // Runs from the last checkpoint that all processes have; returns an error if a process has died.
   int run(const Group& group) {
     int from = saved_at_;
     if (const int code = MPI_Allreduce(&saved_at_, &from, 1, MPI_INT, MPI_MIN, group.comm); code != MPI_SUCCESS)
       return code;
-    if (from != saved_at_) {  // this process has a later one than others
+    if (from != saved_at_) {  // this process has a later checkpoint than others
       saved_ = older_;
       saved_at_ = older_at_;
     }
@@ -521,7 +521,7 @@ void solve(Group& group, int deaths, std::mt19937_64& plan) {
     int code = solver.run(group);
     // Processes that wait for one that has given up must be released.
     if (code != MPI_SUCCESS) CHECK_OK(MPIX_Comm_revoke(group.comm));
-    // All have it, or none: a process that died in the last barrier may have let some through.
+    // All or none have the result: a process that died in the last barrier may have let some through.
     int flag = code == MPI_SUCCESS ? 1 : 0;
     code = MPIX_Comm_agree(group.comm, &flag);
     if (code == MPI_SUCCESS && flag == 1) break;
@@ -530,8 +530,8 @@ void solve(Group& group, int deaths, std::mt19937_64& plan) {
   solver.check();
 }
 
-// A rank dies, and another one revokes the communicator that all the others call in a loop, whose calls fail at once:
-// each must learn of the revocation. Codes are their classes.
+// A rank dies, and another one revokes the communicator that all the others call in a loop, whose calls fail
+// immediately: each must learn of the revocation. Codes equal their classes.
 void be_told(const Group& group, const std::string& by) {
   now_doing = "told";
   constexpr int kVictim = 1;

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Kills ranks at random moments, many times: soak.py BUILD_FOLDER [--deaths N] [--seed S] [--without-recovery]
 
-In each run ranks die one after the other, in random operations or in a computation (tests/fault/recover), on one host or as
-if on two, on host or (fake) device memory. With --without-recovery one rank of a program of the tree is killed from outside:
-the job must end within 10 s, with the exit code of the signal and a message that names the rank. A failure is shown with
-the command that repeats it; a run that takes longer than a minute counts as a hang, and mpiexec shows where its ranks were.
-Needs the targets named below, and fake_cuda_all.
+In each run, ranks die one at a time, in random operations or in a computation (tests/fault/recover), on one host or as
+if on two, on host or (fake) device memory. With --without-recovery, one rank of a program from the tree is killed from
+outside: the job must end within 10 s, with the exit code of the signal and a message that names the rank. A failure is
+shown with the command that repeats it; a run that takes longer than a minute counts as a hang, and mpiexec shows where
+its ranks were. Needs the targets named below, and fake_cuda_all.
 """
 
 import argparse
@@ -67,7 +67,7 @@ def left_over() -> set[str]:
 
 
 def recovers(job: Job) -> tuple[int, str]:
-    """Number of deaths, and what went wrong."""
+    """Returns the number of deaths, and what went wrong."""
     what = random.choice(("random", "random", "solver", "leave"))
     deaths = 1 if what == "leave" else random.randint(1, job.ranks - 1)
     command = job.command("tests/fault/recover", what, random.randrange(1 << 31), deaths)
@@ -80,7 +80,7 @@ def recovers(job: Job) -> tuple[int, str]:
 
 
 def ranks_of(mark: str) -> dict[int, int]:
-    """Process of each rank, among those with the mark."""
+    """Returns the process of each rank, among those with the mark."""
     found = {}
     for folder in Path("/proc").iterdir():
         if not folder.name.isdigit():

@@ -1,4 +1,4 @@
-"""mpiexec and its agents, with other "hosts" that are this one: a command in ssh's place runs what it is given here.
+"""mpiexec and its agents, with "other hosts" that are all this one: a command in place of ssh runs its arguments here.
 
 Tests that need real hosts (links that break, separate /dev/shm) are in tests/hosts/test_mpiexec.py.
 """
@@ -72,7 +72,7 @@ def executable(test, text):
 
 
 def agents():
-    """Agents started by this mpiexec's jobs, found by the file in ssh's place; the inner ones run ranks."""
+    """Agents started by this mpiexec's jobs, found by the command in place of ssh; the inner ones run ranks."""
     found = {}
     for folder in Path("/proc").iterdir():
         if not folder.name.isdigit():
@@ -120,7 +120,7 @@ class Trees(AgentsTest):
                 result = run("-l", "--map-by", "node", *self.words(hosts, 18), PROBE, "place", "init", "hello", "exchange", "finalize",
                              env={**os.environ, "HEADRACE_LAUNCH_DEGREE": degree})
                 self.assert_ended(result, 0)
-                # All share memory, and so count as one host.
+                # All of them share memory, and so count as one host.
                 lines = sorted(re.findall(r"^\[(\d+)\] rank (\d+) of 18 app 0 nodes (\d+)", result.stdout, re.MULTILINE))
                 self.assertEqual(lines, sorted((str(rank), str(rank), "0" * 18) for rank in range(18)), result.stdout)
                 places = sorted(re.findall(r"^\[(\d+)\] place (.*)$", result.stdout, re.MULTILINE))
@@ -212,7 +212,7 @@ class Ends(AgentsTest):
         raise AssertionError(f"no agent in {agents} has rank {rank}")
 
     def rank_of_agent(self, agent):
-        """The rank of the agent's only child with one."""
+        """Returns the rank of the agent's only child that is a rank."""
         children = Path(f"/proc/{agent}/task/{agent}/children").read_text().split()
         for child in children:
             for text in Path(f"/proc/{child}/environ").read_bytes().split(b"\0"):
@@ -241,7 +241,7 @@ OUTPUT = 19
 
 
 class FakeAgents(LaunchTest):
-    """Answers in an agent's place, with a valid proof, but then sends wrong messages."""
+    """Answers in place of an agent, with a valid proof, but then sends wrong messages."""
 
     def fake(self, sent):
         return executable(self, f"#!{sys.executable}\nimport sys, time\nsys.path[:0] = {[os.path.dirname(__file__)]!r}\n"
@@ -274,7 +274,7 @@ class FakeAgents(LaunchTest):
 
 
 class FakeParents(LaunchTest):
-    """An agent whose parent sends a correct greeting and then garbage ends without help and in order."""
+    """An agent whose parent sends a correct greeting and then garbage ends cleanly on its own."""
 
     def talk(self, sent):
         child = subprocess.Popen([MPIEXEC, "--agent"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)

@@ -1,4 +1,4 @@
-"""Ranks that die, hang or give up: a message reports them, the job ends in time, and nothing remains."""
+"""Ranks that die, hang or give up: a message reports them, the job ends in time, and nothing is left behind."""
 
 import os
 import re
@@ -82,7 +82,7 @@ class Deaths(FilesTest):
         process.kill()
         process.wait()
         process.stdout.close()
-        # The kernel ends them, which takes a moment.
+        # The kernel ends the ranks, which takes a moment.
         left_of(lambda: marked_processes(self.mark), 5)
 
 

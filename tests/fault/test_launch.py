@@ -1,4 +1,4 @@
-"""Jobs that succeed, and command lines that are refused."""
+"""Jobs that succeed, and command lines that are rejected."""
 
 import os
 import subprocess
@@ -47,7 +47,7 @@ class Options(LaunchTest):
 
 
 class Files(LaunchTest):
-    """Files of settings that are not files: a sentence names them, and nothing waits for a writer."""
+    """Configuration files that are not regular files: a message names them, and nothing waits for a writer."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -84,7 +84,7 @@ class Files(LaunchTest):
 
 
 class Words(LaunchTest):
-    """Messages of a rank to its launcher."""
+    """Messages from a rank to its launcher."""
 
     SAY = ("import os, socket\n"
            "line = socket.socket(fileno=int(os.environ['PMI_FD']))\n"
@@ -134,7 +134,7 @@ class Programs(LaunchTest):
 
     @unittest.skipIf(os.environ.get("HR_SANITIZER") == "asan", "this sanitizer has to be the first library")
     def test_threads_that_a_library_starts_take_no_signals(self):
-        """hwloc's plugins start threads; one of them used to take SIGCHLD, so that mpiexec waited for ever."""
+        """hwloc's plugins start threads; one of them used to take SIGCHLD, so that mpiexec waited forever."""
         environment = {**os.environ, "LD_PRELOAD": os.environ["HR_THREADS_IN_HWLOC"]}
         for _ in range(5):
             result = run("-n", "2", "--report-bindings", "true", env=environment, limit=20)

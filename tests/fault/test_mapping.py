@@ -1,5 +1,5 @@
 """Placement of ranks: the options of the command line on described machines, compared with other launchers' results for the same options;
-and ranks really run at their reported places.
+and ranks actually run where reported.
 
 Other launchers' tables were recorded with `prterun --display map --do-not-launch` of Open MPI 5.0.11 (PRRTE 3.0.14) on hwloc's XML
 of MACHINE (hosts by its simulator), and with HYDRA_TOPO_DEBUG=1 under MPICH 5.0.2 with HWLOC_XMLFILE.
@@ -50,7 +50,8 @@ OURS = [
     ("-n 4 --map-by core --rank-by numa", "0-1 4-5 2-3 6-7"),
 ]
 
-# Open MPI's results for the same words, Headrace's printed as cores. Options that it refuses are left out (-n 9 without :OVERSUBSCRIBE).
+# Open MPI's results for the same words, Headrace's printed as cores. Options that it refuses are omitted (-n 9 without
+# :OVERSUBSCRIBE).
 OPEN_MPI = [
     ("-n 4 --map-by core", "0 1 2 3"), ("-n 2 --map-by package:PE=2", "0-1 4-5"), ("-n 3 --map-by slot --bind-to package", "0-3 0-3 0-3"),
     ("-n 4 --map-by slot:PE=2", "0-1 2-3 4-5 6-7"), ("-n 2 --map-by slot:PE=3", "0-2 4-6"), ("-n 4 --map-by ppr:2:package", "0-3 0-3 4-7 4-7"),
@@ -168,7 +169,7 @@ class Said(MapTest):
         ])
 
     def test_report_bindings(self):
-        # A machine described by hwloc's own variable: the report shows its CPUs.
+        # A machine described with hwloc's own variable: the report shows its CPUs.
         result = run("-n", "2", "--map-by", "numa", "--report-bindings", "true", env={**os.environ, "HWLOC_SYNTHETIC": MACHINE[10:]})
         self.assert_ended(result, 0, "is bound to CPU 0-3", "is bound to CPU 4-7", "  socket 0 NUMA 1  1 1\n")
 
@@ -244,7 +245,7 @@ class Command(MapTest):
     def test_mistakes(self):
         self.assert_ended(self.command("-n", "2", "--map-by", "sockt"), 2, "did you mean socket?")
         self.assert_ended(self.command("--machine", MACHINE, "-n", "2", "--map-by", "l2cache"), 2, "no L2 cache")
-        self.assert_ended(self.command("--save"), 2, "wants a value")
+        self.assert_ended(self.command("--save"), 2, "requires a value")
 
 
 class Help(MapTest):

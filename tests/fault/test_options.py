@@ -1,4 +1,4 @@
-"""The options of mpiexec's command line: each has its effect, and no other.
+"""The options of mpiexec's command line: each has its effect and no other.
 
 A row: the words, the expected result. A job of N ranks prints N lines; an error has exit code 2, names the whole
 word, and starts nothing.
@@ -52,28 +52,28 @@ NOTED = [
     ("-v", "is bound to CPU"), ("--display-map", "is bound to CPU"), ("--report-bindings", "is bound to CPU"),
 ]
 
-# words, text of the message besides them
+# words, part of the message besides them
 REFUSED = [
     ("-launchr ssh", "unknown option -launchr; did you mean --launcher?\n"), ("--frob=3", "unknown option --frob=3\n"), ("-nn 2", "-nn"),
     ("-n4", "unknown option -n4\n"), ("-hV", "unknown option -hV\n"), ("-lh", "unknown option -lh\n"),
-    ("-host", "wants a value"), ("---n 2", "unknown option ---n\n"), ("-n", "wants a value: N"), ("-genv A", "two values"),
-    ("-n abc", "-n abc: the number of ranks is a whole number from 1 to 65536"), ("-n 0", "-n 0"), ("-n -1", "-n -1"),
+    ("-host", "requires a value"), ("---n 2", "unknown option ---n\n"), ("-n", "requires a value: N"), ("-genv A", "two values"),
+    ("-n abc", "-n abc: the number of ranks must be an integer from 1 to 65536"), ("-n 0", "-n 0"), ("-n -1", "-n -1"),
     ("-n 2x", "-n 2x"), ("-n 1.5", "-n 1.5"), ("-np 65537", "65536"), ("-n 99999999999999", "65536"), ("-n=", "-n "),
     ("--ppn none", "--ppn none: the number of ranks on a host"),
-    ("--timeout 0", "--timeout 0: seconds are a number above 0"), ("--timeout -1", "--timeout -1"),
+    ("--timeout 0", "--timeout 0: the limit must be a number of seconds above 0"), ("--timeout -1", "--timeout -1"),
     ("--timeout soon", "--timeout soon"), ("--timeout 5s", "--timeout 5s"), ("--timeout nan", "--timeout nan"),
     ("--timeout inf", "--timeout inf"),
     ("--bind-to sockets", '"sockets"; did you mean socket?'), ("--bind-to core:twice", '"twice"'), ("--bind-to=", "--bind-to"),
     ("--map-by shelf", "--map-by shelf: ranks go by slot"), ("--map-by ppr:x:node", "ppr:N:PLACE"),
     ("--map-by core:PR=2", '"PR=2"'), ("--map-by ppr:2", "--map-by ppr:2"), ("--map-by core:PE=0", "PE=N"),
     ("--map-by scater", "did you mean scatter?"), ("--rank-by nodes", "did you mean node?"),
-    ("--bind-to user:0,x", '"x" is no CPU'), ("--bind-to user:", "names no CPU"), ("--cpu-set 3-1", "no list of CPUs"),
+    ("--bind-to user:0,x", '"x" is not a CPU'), ("--bind-to user:", "names no CPU"), ("--cpu-set 3-1", "not a list of CPUs"),
     ("--bind-to l2cache:99999999", "99999999"),
-    ("--machine", "wants a value"),
+    ("--machine", "requires a value"),
     ("--label=yes", "--label takes no value"), ("-wdir /no/such/place", "/no/such/place: there is no such directory"),
-    ("-host localhost:0", "slots"), ("-host localhost:many", "slots"), ("-hosts=", '"" is no name of a host'),
-    ("-hosts -oProxyCommand=x", '"-oProxyCommand=x" is no name'), ("-host a,b$(x)", '"b$(x)" is no name'),
-    ("-hosts a,,b", '"" is no name'), ("-hosts a;b", '"a;b"'), ("-hosts a'b", "\"a'b\""),
+    ("-host localhost:0", "slots"), ("-host localhost:many", "slots"), ("-hosts=", '"" is not a host name'),
+    ("-hosts -oProxyCommand=x", '"-oProxyCommand=x" is not a host name'), ("-host a,b$(x)", '"b$(x)" is not a host name'),
+    ("-hosts a,,b", '"" is not a host name'), ("-hosts a;b", '"a;b"'), ("-hosts a'b", "\"a'b\""),
     ("-f /no/such/file", "-f /no/such/file: it cannot be opened: No such file"),
     ("-hostfile /tmp", "-hostfile /tmp: it is a directory, not a file"), ("-configfile /dev/zero", "it is a device"),
     ("--nodes 2", "--nodes 2: there is 1 (localhost)"), ("--nolocal", "there is no host but this one"),
@@ -85,7 +85,7 @@ REFUSED = [
 ]
 
 
-# words that are understood but impossible here; text of the message
+# words that are understood but impossible here; part of the message
 IMPOSSIBLE = [
     ("--bind-to user:4000", "CPU 4000"), ("--cpu-set 4000", "no CPU 4000"), ("--map-by slot:PE=500", "500 cores for each rank"),
     (f"-n 3 --map-by :NOOVERSUBSCRIBE --cpu-set {CPU}", "room for 1"), (f"-n 2 --bind-to core --nooversubscribe --cpu-set {CPU}", "room for 1"),
@@ -114,8 +114,8 @@ class Table(LaunchTest):
     def test_words_that_are_refused(self):
         for words, message in REFUSED:
             with self.subTest(words):
-                # The program follows the words, so an option that needs a value is last.
-                program = [] if "wants" in message or "two values" in message or "-configfile" in words else SHOW
+                # The program follows the words, so an option that lacks its value comes last.
+                program = [] if "requires" in message or "two values" in message or "-configfile" in words else SHOW
                 result = run(*words.split(), *program)
                 self.assert_ended(result, 2, message, words.split()[0].split("=")[0], "Usage: mpiexec", "mpiexec --help")
                 self.assertEqual(result.stdout, "")
@@ -171,7 +171,7 @@ class HostFiles(LaunchTest):
 
     def test_other_hosts(self):
         self.write("localhost:2\n# more\nnode17 slots=4\n")
-        # No rank runs anywhere before all hosts can start theirs.
+        # No rank runs anywhere until all hosts can start theirs.
         result = run("-n", "3", "--launcher", "false", "-hostfile", self.file, *SHOW)
         self.assert_ended(result, 1, "cannot start ranks on host node17 (rank 2): false ended with code 1\n")
         self.assertEqual(result.stdout, "")

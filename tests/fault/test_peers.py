@@ -1,4 +1,4 @@
-"""MPICH's mpiexec starts Headrace's programs, and Headrace's starts those of MPICH.
+"""MPICH's mpiexec starts Headrace's programs, and Headrace's mpiexec starts MPICH's programs.
 
 HEADRACE_PEERS names a virtual environment with the package `mpich`; without it these tests are skipped and say so.
 """
@@ -39,7 +39,7 @@ ACROSS_HOSTS = os.environ.get("HR_ACROSS_HOSTS", "")
 
 
 def files_of_foreign_jobs() -> set[str]:
-    """Files of jobs that another launcher named."""
+    """Returns files of jobs whose names come from another launcher."""
     return {file.name for file in Path("/dev/shm").glob("headrace.*") if not file.name.startswith("headrace.headrace_")
             and not file.name.startswith("headrace.unit")}
 
@@ -73,7 +73,7 @@ class Mpich(LaunchTest):
         self.assertEqual((len(result.stdout.splitlines()), len(jobs)), (3, 1), result.stdout)
 
     def test_two_names_of_a_machine_are_one_host(self):
-        """Proxies for two names of this machine, which MPICH's launcher takes for two hosts: the ranks share memory."""
+        """Proxies for two names of this machine, which MPICH's launcher considers two hosts: the ranks share memory."""
         hosts = ("-launcher", "fork", "-hosts", f"{socket.gethostname()},127.0.0.1", "-ppn", "2", "-n", "4")
         for case in ("meet", "early"):
             result = run(*hosts, ACROSS_HOSTS, case, launcher=str(PEERS / "bin/mpiexec.hydra"))
@@ -88,7 +88,8 @@ class Mpich(LaunchTest):
         self.assertEqual(result.returncode, 1, result.stderr)
 
     def test_no_file_is_left_in_whatever_order_ranks_leave(self):
-        """MPICH's launcher kills the others when one leaves without MPI_Finalize, on any host, and removes nothing."""
+        """MPICH's launcher kills the other ranks when one leaves without MPI_Finalize, on any host, and removes no
+        files."""
         before = files_of_foreign_jobs()
         for way in ("exit", "fail", "kill", "late"):
             for ranks in (["0"], ["3"], ["1", "2"], ["0", "1", "2", "3"]):

@@ -1,4 +1,5 @@
-"""Jobs that continue when ranks die (mpiexec --enable-recovery): recover.cpp describes the ranks, soak.py does the same more often."""
+"""Jobs that continue when ranks die (mpiexec --enable-recovery): recover.cpp describes the ranks, soak.py runs the same
+more often."""
 
 import os
 import unittest

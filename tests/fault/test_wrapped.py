@@ -16,12 +16,12 @@ from launching import MPIEXEC, PROBE, FilesTest, LaunchTest, left_of, marked_pro
 LAST_WORDS = os.environ["HR_LAST_WORDS"]
 SANITIZED = any(name in os.environ for name in ("ASAN_OPTIONS", "TSAN_OPTIONS"))
 HELLO = [PROBE, "init", "exchange", "hello", "finalize"]
-# A wrapper like Python programs: it passes on only the standard descriptors.
+# A wrapper that, like Python, passes on only the standard descriptors.
 WRAPPER = "import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:]))"
 
 
 def jobs_of(text: str) -> dict[str, set[str]]:
-    """The probes' output: the ranks of each job, as "0 of 2"."""
+    """Returns the ranks of each job in the probes' output, as "0 of 2"."""
     jobs: dict[str, set[str]] = {}
     for line in text.splitlines():
         words = line.split()
@@ -75,7 +75,7 @@ class Parents(FilesTest):
                               text=True) as shell:
             sleeper = int(shell.stdout.readline())
             self.assertEqual(shell.wait(20), 0)
-            os.kill(sleeper, signal.SIGKILL)  # raises an exception if it has ended
+            os.kill(sleeper, signal.SIGKILL)  # raises an exception if the process has ended
             left_of(lambda: {sleeper} & set(marked_processes(self.mark)), 20)  # its end takes a moment
 
 
@@ -184,7 +184,7 @@ sys.exit(subprocess.call(sys.argv[1:]))
 """
         result = run("-n", "2", "--timeout", "30", sys.executable, "-c", script, *HELLO)
         self.assert_ended(result, 99, "cannot reach mpiexec", "close_fds=False")
-        # And with process ids of its own, where the launcher's does not exist.
+        # The same with its own process ids, among which the launcher's does not exist.
         own = script.replace("(inode, launcher, space,", '(inode, "2147483647", "1",')
         result = run("-n", "2", "--timeout", "30", sys.executable, "-c", own, *HELLO)
         self.assert_ended(result, 99, "cannot reach mpiexec")
@@ -217,7 +217,7 @@ os.execv(sys.argv[1], sys.argv[1:])
         self.assertIn("rank 0 of 1", lines[4])
 
     def test_what_a_program_starts_is_alone(self):
-        # An MPI program started by a rank that is one itself.
+        # An MPI program started by a rank that is itself an MPI program.
         result = run("-n", "2", "--timeout", "30", PROBE, "init", "fence", f"start={' '.join(HELLO)}", "finalize")
         self.assert_ended(result, 0)
         self.assertEqual(sorted(jobs_of(result.stdout).values(), key=sorted), [{"0 of 1"}] * 2, result.stdout)
@@ -231,7 +231,7 @@ os.execv(sys.argv[1], sys.argv[1:])
     def test_another_launcher_s_line_that_was_closed_is_told(self):
         result = subprocess.run(HELLO, capture_output=True, text=True, timeout=30, check=False,
                                 env={**os.environ, "PMI_RANK": "0", "PMI_SIZE": "2", "PMI_FD": "9"})
-        self.assertIn("PMI_FD is 9, which is no open socket", result.stderr)
+        self.assertIn("PMI_FD is 9, which is not an open socket", result.stderr)
 
 
 class Killed(FilesTest):
@@ -301,7 +301,7 @@ class Output(LaunchTest):
             self.assertEqual(result.returncode, 1, result.stderr)
             self.assertIn("the rest of that output is not in the file", result.stderr)
 
-    # Each rank is in the middle of a line when the other one continues with its own.
+    # Each rank is in the middle of a line when the other rank continues its own.
     LONG = """
 import os, sys, time
 name, other, folder = sys.argv[1:]

@@ -45,7 +45,7 @@ int c_count(const int* f_status, int type) {
 int c_send(int value, int to, int tag, int comm) {
   return MPI_Send(&value, 1, MPI_INT, to, tag, MPI_Comm_fromint(comm));
 }
-/* A request that Fortran started, completed by C. */
+/* A request started by Fortran and completed by C. */
 int c_wait(int request) {
   MPI_Request mine = MPI_Request_fromint(request);
   MPI_Wait(&mine, MPI_STATUS_IGNORE);

@@ -1,11 +1,11 @@
 """Writes collectives.F90: every collective operation in its blocking, non-blocking and persistent form, through any of
-the three interfaces, and in mpi_f08 with counts of both kinds. `#n` is a count, `@x` an array of counts, `&x` one of
-displacements."""
+the three interfaces, and in mpi_f08 with both kinds of counts. `#n` is a count, `@x` an array of counts, `&x` an array
+of displacements."""
 
 import re
 import sys
 
-# name: (arguments before the communicator, what must hold afterwards)
+# name: (arguments before the communicator, condition that must hold afterwards)
 OPERATIONS = {
     "Barrier": ("", ".true."),
     "Bcast": ("x, #3, MPI_INTEGER, 0", "all(x(1:3) == 1)"),

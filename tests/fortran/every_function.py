@@ -1,6 +1,6 @@
 """Writes every_function.F90: one call of every function of the standard, in every form and under both names, through one
-of the interfaces. All calls compile and link; those of functions that the library does not have yet are made, and must
-come back with an error in ierror.
+of the interfaces. All calls compile and link; calls of functions that the library does not implement yet are executed,
+and must return an error in ierror.
 
 usage: every_function.py f08|mpi|mpif OUTPUT
 """

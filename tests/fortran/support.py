@@ -1,5 +1,5 @@
-"""Builds and runs the programs of the Fortran tests: with mpifort of the build tree, whose modules are kept in the build tree
-too."""
+"""Builds and runs the programs of the Fortran tests: with mpifort from the build tree, in which its modules are also
+kept."""
 
 import os
 import shutil

@@ -42,7 +42,7 @@ OLD = """
       END
 """
 
-# A tool in the program, by the old way of profiling (MPI 5.0 section 15.2).
+# A tool in the program, using the old profiling interface (MPI 5.0 section 15.2).
 PROFILED = """
       SUBROUTINE MPI_BARRIER(COMM, IERR)
       INTEGER COMM, IERR
@@ -71,7 +71,7 @@ message(STATUS "F08 ${MPI_Fortran_HAVE_F08_MODULE}")
 
 class Folder(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="headrace test ")  # with a blank in the name, which must work
+        folder = tempfile.TemporaryDirectory(prefix="headrace test ")  # its name contains a blank, which must work
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
         for interface, text in HELLO.items():
@@ -157,7 +157,8 @@ class BuildSystems(Folder):
     def test_cmake(self):
         (self.folder / "CMakeLists.txt").write_text(PROJECT, encoding="ascii")
         shutil.copy(self.folder / "f08.f90", self.folder / "hello.f90")
-        # The modules are built along the way, while CMake parses all output of mpifort. It does not take names with blanks.
+        # The modules are built on demand, while CMake parses all output of mpifort. CMake does not accept names with
+        # blanks.
         cache = tempfile.TemporaryDirectory(prefix="headrace-test-")
         self.addCleanup(cache.cleanup)
         environment = {**ENVIRONMENT, "HEADRACE_FORTRAN_CACHE": cache.name}
@@ -224,7 +225,7 @@ class Cache(Folder):
         self.assertEqual(len(self.kept()), 2)
 
     def without_blank(self, script):
-        """HEADRACE_FC is split into words: a compiler's path cannot have blanks."""
+        """HEADRACE_FC is split into words: a compiler's path cannot contain blanks."""
         folder = tempfile.TemporaryDirectory(prefix="headrace-test-")
         self.addCleanup(folder.cleanup)
         return shutil.copy(script, folder.name)

@@ -11,9 +11,9 @@ from support import BUILD, COMPILER, HERE, WORK, mpiexec, mpifort, needs_compile
 INTERFACES = {"f08": "F08", "mpi": "MODULE", "mpif": "MPIF"}
 RANKS = (1, 2, 4)
 PROGRAMS = ("environment", "messages", "types", "communicators", "windows")
-# The scenarios of these chapters are added with their functions; until then every_function.py calls them.
+# Chapters whose scenarios will be added with their functions; until then, every_function.py calls these.
 LATER = ("io", "partitioned", "process")
-# Functions that programs call once, at their end or their start: covered by other tests.
+# Functions that programs call once, at their start or end: covered by other tests.
 ELSEWHERE = {"MPI_Abort", "MPI_Init", "MPI_Finalize", "MPI_Comm_spawn"}
 
 

@@ -1,10 +1,10 @@
 // Messages that a transport delivers: from other processes, with anything wrong except their source and length, to a
 // process that has pending receives and sends, a window and communicators.
 //
-// The input is a sequence of messages: 4 bytes (sender, kind, words to replace, length of the payload), a way, the 4
+// The input is a sequence of messages: 4 bytes (sender, kind, words to replace, length of the payload), a path, the 4
 // bytes of a context and two words of the header, then the payload. A cookie is an address, which no input can know:
-// bits of the third byte put that of a request of this process, or the context of a communicator or window, in its
-// place. After the last message all other processes have failed, and every pending operation has to end.
+// bits of the third byte replace it with that of a request of this process, or with the context of a communicator or
+// window. After the last message all other processes have failed, and every pending operation has to end.
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -141,12 +141,12 @@ class Job {
     }
     return true;
   }
-  // Requests that have completed count, too.
+  // Requests that have completed also count.
   [[nodiscard]] std::uint64_t cookie(std::uint64_t number) const {
     return reinterpret_cast<std::uint64_t>(requests_[number % requests_.size()]);
   }
 
-  // Makes buffers that end where their memory ends.
+  // Creates buffers that end where their memory ends.
   layout::View view(std::size_t bytes, Count count, layout::Datatype& type) {
     buffers_.push_back(std::make_unique<std::byte[]>(bytes));
     layout::View made;

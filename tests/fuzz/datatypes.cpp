@@ -1,5 +1,5 @@
-// Datatype constructors against typemaps written out entry by entry (tests/unit/layout/reference.hpp), and with
-// arguments at the limits of a count, against sums of 128 bits.
+// Datatype constructors compared with typemaps written out entry by entry (tests/unit/layout/reference.hpp) and, with
+// arguments at the limits of a count, with 128-bit sums.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -71,7 +71,7 @@ void compare(const Made& made, Count count) {
   std::vector<std::byte> packed(view.packed);
   check(pack(view, 0, packed.size(), packed.data()).ok(), "packing of " + made.how);
   check(packed == reference_pack(entries, memory.data() - low), "packed bytes of " + made.how);
-  // In two pieces, cut anywhere, into memory with other content.
+  // In two pieces, divided anywhere, into memory with other content.
   if (!reference.disjoint(count)) return;
   std::vector<std::byte> back(memory.size(), std::byte{0xee}), wanted = back;
   check(make_view(back.data() - low, count, *made.type, &view).ok(), "view of " + made.how);
@@ -109,7 +109,7 @@ void at_the_ends(RandomTypes& choose, const Made& old) {
   if (!ok) (void)hr::take_detail();
   if (ok) check(made->size() >= 0, "a size below nothing: vector of " + old.how);
   if (count == 0 || block == 0 || type.size() == 0) return;
-  // The four corners give the bounds.
+  // The four corners determine the bounds.
   const auto limit = [](Wide number) { return number > Wide{kMost} * 4 || number < Wide{kLeast} * 4; };
   const Wide step = Wide{stride} * (bytes ? 1 : type.extent());
   const bool step_fits = step <= kMost && step >= kLeast;

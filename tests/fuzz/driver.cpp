@@ -1,6 +1,6 @@
-// Stand-in for libFuzzer: inputs from a corpus, changed at random, for some seconds.
+// Stand-in for libFuzzer: inputs from a corpus, mutated at random, for some seconds.
 //
-//   TARGET [--seconds N] [--seed S] DIRECTORY    each file of the corpus as it is, then changed ones
+//   TARGET [--seconds N] [--seed S] DIRECTORY    each file of the corpus unchanged, then mutated ones
 //   TARGET FILE                                  one input, to repeat a finding
 //
 // An input that crashes, fails a check or takes longer than ten seconds is kept as <target>-found; the signal then ends
@@ -27,8 +27,8 @@ namespace {
 
 using Input = std::vector<std::uint8_t>;
 constexpr std::size_t kLongest = 4096;
-constexpr unsigned kSlow = 10;       // limit of an input in seconds of processor time
-constexpr unsigned kStanding = 120;  // limit of an input in seconds by the clock
+constexpr unsigned kSlow = 10;       // time limit per input, in seconds of processor time
+constexpr unsigned kStanding = 120;  // time limit per input, in seconds of wall-clock time
 
 Input current;
 char found_name[4096];
@@ -88,7 +88,7 @@ class Mutator {
  private:
   std::size_t below(std::size_t most) { return most == 0 ? 0 : random_() % most; }
 
-  // Collects the words between blanks and signs in the corpus, to put them into other places.
+  // Collects the words between blanks and punctuation in the corpus, to insert them elsewhere.
   void take_words(const Input& input) {
     Input word;
     for (const std::uint8_t byte : input) {
@@ -139,7 +139,7 @@ class Mutator {
         insert(input, Input(number.begin(), number.end()));
         break;
       }
-      default: {  // the beginning of one, and the end of another
+      default: {  // the start of one input, and the end of another
         if (corpus_.empty()) break;
         const Input& other = corpus_[below(corpus_.size())];
         input->resize(at);

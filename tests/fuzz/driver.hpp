@@ -1,7 +1,7 @@
 // One fuzz target: reads any bytes, and must neither crash nor hang, nor fail a check().
 //
-// With clang a target is linked with libFuzzer (-fsanitize=fuzzer), which learns from coverage; elsewhere with
-// driver.cpp, which changes the corpus at random. Both call the same function.
+// With clang a target is linked with libFuzzer (-fsanitize=fuzzer), which learns from coverage; otherwise with
+// driver.cpp, which mutates the corpus at random. Both call the same function.
 #pragma once
 
 #include <unistd.h>

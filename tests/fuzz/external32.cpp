@@ -1,5 +1,5 @@
 // external32: any type, any values, any external bytes. Values with the same width as in memory are compared byte by
-// byte in reverse order; unpacking and packing again gives the same, or an error.
+// byte in reverse order; unpacking and repacking yields the same bytes, or an error.
 #include "layout/external32.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ using hr::fuzz::check;
 
 const bool ends_at_first_failure = [] { return testing::GTEST_FLAG(break_on_failure) = true; }();
 
-// Returns the bytes of one number in a value: a complex one has two.
+// Returns the size of one number in a value: a complex value has two.
 std::size_t width_of(const BasicType& type) { return type.group == BasicGroup::kComplex ? type.size / 2U : type.size; }
 
 // Writes one entry in external32; false if that takes more than reversing bytes.
@@ -34,7 +34,7 @@ bool external(const Entry& entry, const std::byte* origin, std::byte* to) {
 
 }  // namespace
 
-// The first half of the input makes the type, the rest contains the values.
+// The first half of the input determines the type, the rest contains the values.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   RandomTypes choose(std::span<const std::uint8_t>(data, size / 2));
   const Count count = choose.number(0, 3);
@@ -64,7 +64,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } else {
     (void)hr::take_detail();
   }
-  // The other way: a file may contain any bytes.
+  // The other direction: a file may contain any bytes.
   for (std::size_t i = 0; i < packed.size() && size > 0; ++i) packed[i] = static_cast<std::byte>(data[i % size]);
   std::vector<std::byte> again(packed.size());
   if (!unpack_external32(view, packed.data()).ok()) {

@@ -8,7 +8,7 @@
 
 using namespace hr::launcher;
 
-// The first byte is the size of the received pieces.
+// The first byte determines the size of the received pieces.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const std::size_t piece = data[0] % 64 + 1U;
@@ -23,7 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       }
     }
   }
-  // Their bodies are also tested separately: a frame of random bytes seldom contains one.
+  // Message bodies are also tested separately: a frame of random bytes seldom contains one.
   if (const auto message = decode(all)) hr::fuzz::check(encode(*message) == all, "a message changes");
   (void)decode_plan(all);
   (void)decode_spawn(all);

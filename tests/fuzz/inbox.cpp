@@ -1,6 +1,6 @@
 // Feeds the inbox with everything that a network library could deliver: messages of any length and content, from
 // senders that know the secret or do not, in any order (transport/network/inbox.hpp). Each handler call must have a
-// sender of the job and the payload of a message that was given.
+// sender from the job and the payload of a message that was fed.
 #include "transport/network/inbox.hpp"
 
 #include <cstdlib>

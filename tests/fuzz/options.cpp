@@ -15,7 +15,7 @@ namespace {
 
 using hr::fuzz::check;
 
-// Isolates the target: messages about wrong lines would only fill the output; and no file of this machine can be
+// Isolates the target: messages about invalid lines would only flood the output; and no file of this machine can be
 // written, since the working directory is a deleted one.
 bool alone() {
   char folder[] = "/tmp/headrace-fuzz-XXXXXX";
@@ -39,7 +39,7 @@ class File {
   int descriptor_;
 };
 
-// A word of random bytes must not name a file of this machine.
+// A word of random bytes must not name a file on this machine.
 bool harmless(std::string_view word) { return word.find('/') == std::string_view::npos; }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // DeviceMemory: a piece of memory of any kind for tests, and the list of kinds that this machine has.
 //
-// Works with any libcuda.so.1 that is found: the fake driver or a real one. Device memory is filled and read through
-// the driver only. Owner: RAII. Threads: the caller's context (gpu::select, gpu::bind_thread) must be current.
+// Works with any libcuda.so.1 that is found: the fake driver or a real one. Device memory is filled and read only
+// through the driver. Owner: RAII. Threads: the caller's context (gpu::select, gpu::bind_thread) must be current.
 #pragma once
 
 #include <cstddef>

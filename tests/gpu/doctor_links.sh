@@ -1,6 +1,7 @@
 #!/bin/bash
-# Measures the links of this machine's GPUs by `headrace doctor --run`: between host and each GPU, both ways, alone and
-# all at once; between each pair of GPUs; and NVML's clocks meanwhile. For docs/gpu-validation.md.
+# Measures the links of this machine's GPUs with `headrace doctor --run`: between the host and each GPU, in both
+# directions, one at a time and all at once; between each pair of GPUs; and NVML's clocks meanwhile. For
+# docs/gpu-validation.md.
 #
 #   tests/gpu/doctor_links.sh BUILD_DIR
 #

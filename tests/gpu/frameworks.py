@@ -2,11 +2,11 @@
 """Arrays of CuPy, PyTorch and JAX through mpi4py: every allocator that they offer, point-to-point and collectives, each
 element checked.
 
-  frameworks.py --list                  the pairs of framework and allocator, one a line
-  mpiexec -n 2 frameworks.py F A        the cases of framework F with allocator A; rank 0 prints one line a case
+  frameworks.py --list                  the pairs of framework and allocator, one per line
+  mpiexec -n 2 frameworks.py F A        the cases of framework F with allocator A; rank 0 prints one line per case
 
 Frameworks that cannot be imported are skipped, with the reason. Nothing here waits for a device before a call if the framework
-works on the legacy default stream (CuPy, PyTorch): MPI orders itself after that. tests/gpu/frameworks.sh runs all of it.
+works on the legacy default stream (CuPy, PyTorch): MPI is ordered after that. tests/gpu/frameworks.sh runs all of it.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ class Numpy:
         return np.asarray(array)
 
     def computed(self, size: int, dtype: str, rank: int):
-        """A result that the device may still be working on: values(size, dtype, rank)."""
+        """Returns a result on which the device may still be working: values(size, dtype, rank)."""
         return self.from_host(values(size, dtype, rank))
 
     def sender(self, array):
-        """The object through which mpi4py reads the array."""
+        """Returns the object through which mpi4py reads the array."""
         return array
 
     def receiver(self, array):
-        """The object through which mpi4py writes the array."""
+        """Returns the object through which mpi4py writes the array."""
         return array
 
 
@@ -137,7 +137,7 @@ class Jax(Numpy):
             return (self.jax.numpy.arange(size) % 31 + rank).astype(dtype).block_until_ready()
 
     def sender(self, array):
-        """mpi4py prefers DLPack, which it asks for with stream=-1 (no need to wait); JAX takes that for a stream."""
+        """mpi4py prefers DLPack, which it requests with stream=-1 (no need to wait); JAX takes that for a stream."""
         return self.receiver(array)
 
     def receiver(self, array):
@@ -241,7 +241,7 @@ class Cases:
         assert np.array_equal(back, on_host), "what came back is not what was sent"
 
     def many_short_lives(self, count, dtype):
-        """Allocators give the same addresses out again."""
+        """Allocators reuse addresses."""
         fw = self.framework
         for turn in range(20 if count <= 1000 else 4):
             send, receive = fw.computed(count, dtype, self.rank + turn), fw.empty(count, dtype)

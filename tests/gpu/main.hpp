@@ -1,5 +1,5 @@
-// The main() of GPU test programs: prints the device they run on, and skips the tests that need a device if there is
-// none.
+// The main() of GPU test programs: prints the device on which they run, and skips the tests that need a device if there
+// is none.
 #pragma once
 
 #include <gtest/gtest.h>

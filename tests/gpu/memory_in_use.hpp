@@ -1,4 +1,4 @@
-// Memory of the selected device in use, over all processes.
+// Memory in use on the selected device, over all processes.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace hr::test {
 
-// Only for the device of this process: a query of another one would make a context there, which takes memory.
+// Only for the device of this process: a query of another device would create a context there, which takes memory.
 inline std::uint64_t memory_in_use() {
   static auto* info = driver_function<int(std::size_t*, std::size_t*)>("cuMemGetInfo_v2");
   gpu::synchronize();  // pools give freed memory back

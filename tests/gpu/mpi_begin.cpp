@@ -1,6 +1,6 @@
-// Non-blocking collectives of device buffers return before they have copied them, from the first one on a communicator
-// on: the copies that such a call makes itself, of its own block and of a vector with holes, are pending when it
-// returns.
+// Non-blocking collectives on device buffers return before they have copied them, even the first ones on a
+// communicator: the copies that such a call makes itself, of its own block and of a vector with holes, are pending when
+// it returns.
 #include <algorithm>
 #include <functional>
 

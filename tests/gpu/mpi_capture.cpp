@@ -1,6 +1,6 @@
 // MPI calls while the program captures a stream (CUDA graphs): in each mode, on streams that synchronise with the
-// default stream and on streams that do not, in this thread and in another one. The messages are right, no work of the
-// library gets into the graph, and the capture stays valid.
+// default stream and on streams that do not, in this thread and in another one. The messages are correct, none of the
+// library's work enters the graph, and the capture stays valid.
 #include <atomic>
 #include <thread>
 
@@ -104,7 +104,7 @@ class Messages {
                           MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     CHECK_OK(MPI_Allreduce(send_.get(), sum_.get(), count, MPI_BYTE, MPI_BXOR, MPI_COMM_WORLD));
     if (count >= 64) {
-      MPI_Datatype rows = MPI_DATATYPE_NULL;  // the even and the odd words of a buffer, one after the other
+      MPI_Datatype rows = MPI_DATATYPE_NULL;  // the even and then the odd words of a buffer
       CHECK_OK(MPI_Type_vector(count / 8, 4, 8, MPI_BYTE, &rows));
       CHECK_OK(MPI_Type_commit(&rows));
       for (int i = 0; i < 2; ++i) {

@@ -1,6 +1,6 @@
-// Device memory made of chunks (VMM): ranges of one chunk, of many and of too many, and views that begin and end
+// Chunked device memory (VMM): ranges of one chunk, of many and of too many, and views that begin and end
 // anywhere in them; chunks that are replaced by others at the same address, ranges that grow, processes that may not
-// map. If GPUs can fetch directly, they must have done so; at the end, no mapping may be left.
+// map. If GPUs can fetch directly, they must do so; at the end, no mapping may be left.
 //
 //   mpi_chunks [all | PART...] [--cycles N]      parts: ranges mixed remap grow many cycles collectives; alone: refused
 #include <linux/filter.h>
@@ -229,10 +229,10 @@ std::string joined(const std::vector<std::string>& files) {
   return all;
 }
 
-// Waits until other processes release memory that its owner has freed: they do so when they learn of it, in some later
-// call.
+// Waits until other processes release memory that its owner has freed: they do so in the later call in which they learn
+// of it.
 void settle(std::uint64_t memory, const std::vector<std::string>& before) {
-  // A real driver has memory and open files of its own, whose number varies.
+  // A real driver has its own memory and open files, whose number varies.
   const std::uint64_t room = hr::test::on_fake_driver() ? 0 : std::uint64_t{4} << 20;
   const std::size_t files = hr::test::on_fake_driver() ? 0 : 4;
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
@@ -267,7 +267,7 @@ void cycles(const Ring& ring, unsigned count) {
   settle(memory, files);
 }
 
-// Buffers of several chunks, in place and not; blocks that cross from chunk to chunk.
+// Buffers of several chunks, in place and not; blocks that cross chunk boundaries.
 void collectives(const Ring& ring, bool direct) {
   const auto ranks = static_cast<std::size_t>(ring.size);
   for (const std::size_t chunks : {1, 3, 40}) {
@@ -341,7 +341,7 @@ void refused(const Ring& ring) {
   constexpr unsigned kPidfdGetfd = 438;
   if (ring.rank == 1) forbid(kPidfdGetfd);
   const Segment segment = Segment::full(3);
-  // The first messages discover that; later ones are staged at once.
+  // The first messages discover that; later ones are staged immediately.
   for (unsigned i = 0; i < 4; ++i) {
     exchange(ring, segment.data() + 8, segment.bytes() - 8, MemoryKind::kVmm, i, "refused at first");
     CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));

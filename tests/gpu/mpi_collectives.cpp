@@ -14,7 +14,7 @@ using hr::test::MemoryKind;
 
 constexpr int kCount = 1000;  // elements for each rank
 
-// Small whole numbers: sums and products of them are exact in every type.
+// Small integers: their sums and products are exact in every type.
 std::vector<double> numbers(std::size_t count, int rank) {
   std::vector<double> made(count);
   for (std::size_t i = 0; i < count; ++i)
@@ -101,7 +101,7 @@ std::vector<Case> reductions(const check::Environment& mpi, MPI_Op user) {
   return all;
 }
 
-// Movement of data; `column` has every other double, kCount / 2 in all.
+// Data movement; `column` consists of every other double, kCount / 2 in all.
 std::vector<Case> movements(const check::Environment& mpi, MPI_Datatype column) {
   const int root = mpi.size - 1;
   std::vector<int> counts;

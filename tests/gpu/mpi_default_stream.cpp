@@ -1,6 +1,6 @@
 // Order between MPI calls and the program's work on devices: work on the legacy default stream before a call is done
 // before the call reads or writes the memory, on either side; work after a receive, on any stream, sees the data.
-// Nothing here waits for the device between work and call.
+// Nothing here waits for the device between the work and the call.
 #include <functional>
 
 #include "driver_function.hpp"
@@ -40,7 +40,7 @@ class Work {
   DeviceMemory load_;
 };
 
-// Checks the memory like a program that relies on the call: on a separate stream that waits for nothing.
+// Checks the memory as a program that relies on the call would: on a separate stream that waits for nothing.
 void expect_all(const DeviceMemory& memory, unsigned char value, const std::string& what) {
   static const gpu::Stream stream = gpu::create_stream(true);
   std::vector<unsigned char> found(memory.size());
@@ -100,7 +100,7 @@ class Ordering {
       CHECK_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
     });
     ring({"strided MPI_Sendrecv", send_kind, receive_kind, bytes}, [&](void* send, void* receive, int count) {
-      MPI_Datatype halves[2];  // the odd and then the even words: all of it
+      MPI_Datatype halves[2];  // the odd and then the even words: the whole buffer
       for (MPI_Datatype& half : halves) {
         CHECK_OK(MPI_Type_vector(count / 8, 1, 2, MPI_INT, &half));
         CHECK_OK(MPI_Type_commit(&half));
@@ -112,7 +112,7 @@ class Ordering {
       }
     });
     ring({"MPI_Allgather and MPI_Sendrecv", send_kind, receive_kind, bytes}, [&](void* send, void* receive, int count) {
-      // An allgather of single words: collectives read the send buffer, too.
+      // An allgather of single words: collectives also read the send buffer.
       std::vector<unsigned char> words(static_cast<std::size_t>(mpi_.size));
       CHECK_OK(MPI_Allgather(send, 1, MPI_BYTE, words.data(), 1, MPI_BYTE, MPI_COMM_WORLD));
       for (int rank = 0; rank < mpi_.size; ++rank) CHECK_EQ(int{words[static_cast<std::size_t>(rank)]}, 2 * rank + 1);

@@ -1,11 +1,11 @@
-// Behaviour with bad input and failing devices: one case a run, named on the command line, driven by
+// Behaviour with bad input and failing devices: one case per run, named on the command line, driven by
 // test_device_errors.py, which requests the faults. A case that succeeds prints "right"; wrong data ends the job with
 // "wrong data".
 //
-//   past_end     buffers that leave their allocation: MPI_ERR_BUFFER, with a text that names pointer, size and device
+//   past_end     buffers that extend beyond their allocation: MPI_ERR_BUFFER, naming pointer, size and device
 //   exchange     messages and collectives of every path between all ranks, checked
-//   endless      large messages to and fro until the job is ended; each rank prints "under way" once
-//   freed        a send buffer that is freed before its message is taken
+//   endless      large messages back and forth until the job is ended; each rank prints "under way" once
+//   freed        a send buffer that is freed before its message is received
 #include <unistd.h>
 
 #include <algorithm>
@@ -58,7 +58,7 @@ void past_end(const check::Environment& mpi) {
 }
 
 // Contiguous and strided messages, small and large, from and to the host and the device, and reductions. The program
-// allocates its memory before the first message, so that faults counted in calls can be aimed at the library.
+// allocates its memory before the first message, so that faults that are counted in calls can target the library.
 class Exchange {
  public:
   explicit Exchange(const check::Environment& mpi)
@@ -152,8 +152,8 @@ void endless(const check::Environment& mpi) {
   }
 }
 
-// Erroneous, and an easy mistake: the tensor is freed while its message waits. The received data is undefined, or an
-// error says what is wrong; but nothing hangs or crashes.
+// Erroneous, but an easy mistake: the tensor is freed while its message waits. The received data is undefined, or an
+// error says what is wrong, but nothing hangs or crashes.
 void freed(const check::Environment& mpi) {
   constexpr int kBytes = 8 << 20;
   Buffer to(kBytes, MemoryKind::kDevice);

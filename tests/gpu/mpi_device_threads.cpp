@@ -1,4 +1,4 @@
-// MPI_THREAD_MULTIPLE with device buffers: threads that exchange on communicators of their own at the same time. Some
+// MPI_THREAD_MULTIPLE with device buffers: threads that concurrently exchange messages on their own communicators. Some
 // have never used CUDA, some have another device current, and some use the device themselves between the calls.
 #include <algorithm>
 #include <memory>

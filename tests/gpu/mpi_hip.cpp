@@ -1,9 +1,9 @@
-// A program that uses AMD's GPUs by HIP alone: exchanges between all kinds of memory that HIP has, buffers inside
+// A program that uses AMD GPUs through HIP alone: exchanges between all kinds of memory that HIP has, buffers inside
 // allocations, queries of support, and the last error, which must stay the program's own.
 //
 //   mpiexec -n 2 mpi_hip [host|cuda]
 //
-// host: where HIP is not to be used; cuda: where CUDA's devices are used instead, as both makers have some.
+// host: HIP must not be used; cuda: CUDA's devices are used instead, as both makers have devices.
 // It opens the runtime itself, so that it needs neither HIP's headers nor its library to be built. Without a device it
 // says so and exits with 0.
 #include <dlfcn.h>
@@ -131,7 +131,7 @@ std::vector<int> values_of(int rank, std::size_t count) {
   return values;
 }
 
-// Every rank sends to the next one, with lengths for each protocol, and with offsets in the allocation that a handle
+// Every rank sends to the next one, with lengths for each protocol, and with offsets in the allocation, which a handle
 // does not contain.
 void exchange(int rank, int size, Kind from, Kind to) {
   for (const std::size_t count : {std::size_t{1}, std::size_t{500}, std::size_t{40000}, std::size_t{700000}}) {
@@ -172,9 +172,8 @@ void derived_and_reduced(int rank, int size) {
   CHECK(last_error() == 0);
 }
 
-// An error of the program's own call stays for it to be read (from ROCm 7 on; before, any call replaces it), although
-// calls of the library fail meanwhile: the device is asked for the end of copies that it has not begun
-// (hip_program_lazy).
+// An error of the program's own call stays until it is read (since ROCm 7; before, any call replaces it), although the
+// library's calls fail meanwhile: the device is queried about copies that have not started (hip_program_lazy).
 void own_error_stays(int rank, int size) {
   constexpr int kCount = 300000;
   Memory source(Kind::kDevice, kCount * sizeof(int), 0);
@@ -209,7 +208,7 @@ int device_count() {
   return count != nullptr && count(&devices) == 0 ? devices : 0;
 }
 
-// Checks that host memory works without a device of HIP, and where HIP is not to be used.
+// Checks that host memory works without a HIP device, and where HIP must not be used.
 void host_only(int rank, int size, bool cuda) {
   int mine = rank, got = -1;
   CHECK_OK(MPI_Sendrecv(&mine, 1, MPI_INT, (rank + 1) % size, 1, &got, 1, MPI_INT, (rank + size - 1) % size, 1,

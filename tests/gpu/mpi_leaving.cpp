@@ -2,8 +2,8 @@
 //
 //   mpi_leaving [leave] [slices]
 //
-// leave: rank 1 has fetched from more allocations of rank 0 than a ring has room for messages, and has left MPI when
-// rank 0 frees them: no process reads rank 0's messages about that, and rank 0 must end nevertheless. slices: many
+// leave: rank 1 has fetched from more allocations of rank 0 than a ring can hold messages, and has left MPI when rank 0
+// frees them: no process reads rank 0's messages about that, and rank 0 must end nevertheless. slices: many
 // allocations, several pending messages of each at once, some freed and created again, all freed shortly before the
 // end.
 #include <unistd.h>

@@ -1,6 +1,6 @@
 // Tensors that live for one exchange: allocated, sent from their middle, reduced, freed, for many cycles, so that
 // addresses are reused with other sizes, kinds and contents. Each message must be the sender's of this cycle, and in
-// the end the devices hold as many bytes as after the first round.
+// the end as many bytes must be in use on the devices as after the first round.
 //
 //   mpi_lifetimes [all] [--cycles N] [--bytes LARGEST] [--seed N] [--kinds NAME,NAME...]
 //
@@ -56,7 +56,7 @@ Tensor draw_tensor(const Settings& settings, int cycle, int sender) {
   return tensor;
 }
 
-// Checks large tensors in some places only: reading 64 MB back takes longer than moving them.
+// Checks large tensors only in some places: reading 64 MB back takes longer than moving them.
 void expect_everywhere(const DeviceMemory& memory, std::size_t offset, std::size_t bytes, unsigned char value,
                        int cycle) {
   constexpr std::size_t kPiece = 4096, kPlaces = 16;
@@ -134,7 +134,7 @@ class Cycles {
   const check::Environment& mpi_;
 };
 
-// Waits until no more memory is returned: other processes release memory that its owner has freed in some later call.
+// Waits until no more memory is returned: other processes release memory that its owner has freed only in a later call.
 std::uint64_t at_rest() {
   constexpr int kRounds = 200;
   std::uint64_t lowest = ~std::uint64_t{0};
@@ -149,9 +149,9 @@ std::uint64_t at_rest() {
   return lowest;
 }
 
-// Returns how much more a device may hold at the end than before. On hardware other programs may use the devices, too;
-// and the driver keeps pages of managed memory when all of it has been freed, without MPI up to 126 MiB after cycles
-// like these (docs/history/gpu-validation.md).
+// Returns how much more memory may be in use on a device at the end than before. On hardware, other programs may also
+// use the devices, and the driver keeps pages of managed memory when all of it has been freed, without MPI up to 126
+// MiB after cycles like these (docs/history/gpu-validation.md).
 std::uint64_t room_for(const Settings& settings) {
   if (hr::test::on_fake_driver()) return 0;
   const bool managed =
@@ -159,8 +159,8 @@ std::uint64_t room_for(const Settings& settings) {
   return std::uint64_t{managed ? 256U : 4U} << 20;
 }
 
-// Waits for other processes to release memory that its owner has freed: they do so when they learn of it, in some later
-// call.
+// Waits for other processes to release memory that its owner has freed: they do so in the later call in which they
+// learn of it.
 std::uint64_t settled(std::uint64_t wanted, std::uint64_t room) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   while (true) {
@@ -218,7 +218,7 @@ int main(int argc, char** argv) {
     }
   }
   Cycles cycles(settings, mpi);
-  // The library keeps some memory of its own; after these, every path that allocates some has been used.
+  // The library keeps some memory for itself; after these cycles, every path that allocates memory has been used.
   const int first = std::min(settings.cycles, 100);
   cycles.run(0, first);
   const std::uint64_t before = at_rest();

@@ -32,7 +32,7 @@ class Ranks {
     MPI_Comm_size(MPI_COMM_WORLD, &size_);
   }
 
-  // `shift`: words before the data on odd ranks, so that the buffers are not aligned alike.
+  // `shift`: words before the data on odd ranks, so that the buffers are aligned differently.
   void bcast(std::size_t count, int root, std::size_t shift = 0) {
     const std::size_t before = rank_ % 2 == 0 ? 0 : shift;
     Buffer buffer((before + count) * sizeof(Word), MemoryKind::kDevice);

@@ -30,7 +30,7 @@ inline bool select_device() {
   return true;
 }
 
-// Returns bytes that depend on a salt and their position, equal on every rank.
+// Returns bytes that depend on a salt and their position, the same on every rank.
 inline std::vector<std::byte> content(std::size_t bytes, unsigned salt) {
   std::vector<std::byte> made(bytes);
   for (std::size_t i = 0; i < bytes; ++i) {

@@ -1,5 +1,5 @@
 // Host memory that the program registers with the driver (cuMemHostRegister), in part or in whole, by its own address
-// or by its device address, and unregisters, unmaps and maps again at the same address: messages, collectives and
+// or its device address, and that it unregisters, unmaps and remaps at the same address: messages, collectives and
 // windows from and to it carry the right data whatever part is registered.
 #include <sys/mman.h>
 
@@ -109,7 +109,7 @@ class Exchange {
     ring(host.get(), pageable.get(), count);
     expect(pageable.read(), of(mpi_.rank - 2, 1), "registered to pageable");
 
-    // Rows on the device, one run here.
+    // Rows on the device, one contiguous segment here.
     MPI_Datatype rows = MPI_DATATYPE_NULL;
     const int half = count / 128;
     CHECK_OK(MPI_Type_vector(half, 64, 128, MPI_BYTE, &rows));
@@ -146,7 +146,7 @@ class Exchange {
   }
 
  private:
-  // Persistent requests made while the memory is registered, and started again when it is not.
+  // Persistent requests created while the memory is registered, and started again when it is not.
   template <class Expect>
   void persistent(Registered& host, Buffer& device, const std::vector<std::byte>& mine,
                   const std::vector<std::byte>& theirs, const Expect& expect) {

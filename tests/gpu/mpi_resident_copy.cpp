@@ -1,11 +1,11 @@
-// Messages that a receiver waits for in its call: pairs of ranks send back and forth, of random sizes, from and to
+// Messages for which a receiver waits in its call: pairs of ranks send back and forth, of random sizes, from and to
 // random offsets, sooner or later after the receive has begun, in blocking and non-blocking form. Checks every byte,
 // and that kernels on the receiving GPUs have moved some of them (HEADRACE_DEVICE_RESIDENT_COPIES), or none if none
 // may.
 //
 //   mpi_resident_copy [all] [--messages N] [--seed N] [--expect some|none|any] [--kind device|pool|managed]
 //
-// Memory of pools and managed memory go through chunks of device memory, which these kernels fill and empty.
+// Pool memory and managed memory go through chunks of device memory, which these kernels fill and empty.
 //
 // If ranks share devices, the others decide whether a kernel runs in time: then any number is expected.
 #include <chrono>

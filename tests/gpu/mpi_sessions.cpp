@@ -1,5 +1,5 @@
-// Sessions one after the other, without the world model, with buffers of every kind of memory: each works, and in each
-// the process holds no more than in the earlier ones: memory of the devices, of the heap, open files.
+// Successive sessions, without the world model, with buffers in every kind of memory: each works, and in each the
+// process holds no more resources than in the earlier ones: device memory, heap memory, open files.
 #include <malloc.h>
 #include <unistd.h>
 
@@ -22,7 +22,7 @@ using hr::test::MemoryKind;
 
 constexpr int kSessions = 24;
 constexpr int kWarm =
-    4;  // number of sessions after which everything that stays has been made, except for a file or two
+    4;  // number of sessions after which everything permanent has been created, except for a file or two
 constexpr std::ptrdiff_t kFilesRoom = 2;
 
 // Lengths: short, in pieces, and longer than all staging memory.
@@ -50,7 +50,7 @@ std::string text_of(const Held& held) {
 // Other programs may use hardware, too.
 std::uint64_t device_room() { return hr::test::on_fake_driver() ? 0 : std::uint64_t{4} << 20; }
 
-// Every process gives its neighbour values that depend on the sender, the session and the length.
+// Every process sends its neighbour values that depend on the sender, the session and the length.
 void exchange(MPI_Comm comm, int session, MemoryKind kind, std::size_t bytes) {
   int rank = 0, size = 0;
   CHECK_OK(MPI_Comm_rank(comm, &rank));
@@ -77,7 +77,7 @@ void exchange(MPI_Comm comm, int session, MemoryKind kind, std::size_t bytes) {
 }
 
 // Returns the resources held within a session once they are no more than before. Other processes release memory that
-// its owner has freed when they learn of it, in some later call.
+// its owner has freed when they learn of it, in a later call.
 Held settled(MPI_Comm comm, const Held& most) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   for (int done = 0;;) {
@@ -123,8 +123,8 @@ int main() {
     const bool warm = number >= kWarm;
     int processes = 0;
     const Held now = use(number, warm ? most : kAnything, &processes);
-    // With several processes, the amount depends on the order in which they wait. With one, 64 bytes a session would
-    // exceed this.
+    // With several processes, the amount depends on the order in which they wait. With one process, 64 bytes per
+    // session would exceed this.
     const std::size_t room = processes == 1 ? 256 : std::size_t{32} << 10;
     if (warm && (now.device > most.device || now.heap > most.heap + room || now.files > most.files)) {
       std::fprintf(stderr, "in session %d: %s; before at most %s\n", number, text_of(now).c_str(),

@@ -2,8 +2,8 @@
 //
 //   mpi_time_sliced [all] [--expect pinned|direct|any] [--seed N]
 //
-// pinned: they run on it in turns (no MPS), so that all but long messages go through pinned memory. direct: kernels of
-// several processes run at the same time. The path of managed memory depends on whether the host or the device touched
+// pinned: they are time-sliced on it (no MPS), so that all but long messages go through pinned memory. direct: kernels
+// of several processes run concurrently. The path of managed memory depends on whether the host or the device accessed
 // it last.
 #include <cstdlib>
 #include <random>
@@ -203,8 +203,8 @@ void messages(Ring& ring, const std::string& expected, std::mt19937_64& numbers)
   if (expected == "direct") CHECK(ring.shift(1 << 20, MemoryKind::kDevice, MemoryKind::kHostPinned, true) == 0);
 }
 
-// The device touched the memory last, so its pages need not migrate to the host. Those of short messages do if kernels
-// run in turns.
+// The device accessed the memory last, so its pages need not migrate to the host. Those of short messages do if kernels
+// are time-sliced.
 void managed(Ring& ring, const std::string& expected) {
   constexpr std::size_t kLong = 600000, kMiddle = 100000;
   const MemoryKind kind = MemoryKind::kManaged;
@@ -236,7 +236,7 @@ void collectives(const check::Environment& mpi, Counts& counts, const std::strin
   if (expected == "pinned") CHECK(counts.devices.value() > 0);
 }
 
-// The device touches holes of a managed receive buffer, so that its pages migrate, after a gather on it has begun.
+// The device accesses holes in a managed receive buffer after a gather into it has started, so that its pages migrate.
 void migrating(const check::Environment& mpi) {
   constexpr int kEach = 1 << 17, kRounds = 24;  // long enough to stay on the device; until the ranks share memory
   constexpr std::size_t kInts = 2 * std::size_t{kEach};

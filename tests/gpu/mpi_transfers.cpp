@@ -1,6 +1,6 @@
 // Point-to-point between every pair of memory kinds, for contiguous and derived types of small and large messages: each
-// rank sends to the next and receives from the one before. Received data is compared byte by byte, holes included, with
-// the results of MPI_Pack and MPI_Unpack on host memory.
+// rank sends to the next and receives from the previous one. Received data, including holes, is compared byte by byte
+// with the results of MPI_Pack and MPI_Unpack on host memory.
 #include <cstdio>
 #include <string>
 
@@ -16,7 +16,7 @@ struct Shape {
   std::string name;
   MPI_Datatype type;
   int count;
-  std::size_t bytes;  // size of a buffer that holds it
+  std::size_t bytes;  // size of a buffer for it
 };
 
 std::vector<Shape> shapes() {

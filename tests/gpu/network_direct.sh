@@ -1,5 +1,5 @@
 #!/bin/bash
-# Sends messages of GPU memory between processes that share nothing, by UCX (HEADRACE_DEVICE_NETWORK_DIRECT=on) and
+# Sends messages in GPU memory between processes that share nothing, with UCX (HEADRACE_DEVICE_NETWORK_DIRECT=on) and
 # through pinned memory (off): correctness for every kind of memory, and speed. Over TCP on the loopback, where UCX
 # copies.
 #

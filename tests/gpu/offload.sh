@@ -5,9 +5,9 @@
 #   tests/gpu/offload.sh PREFIX PROGRAMS [DEVICE]
 #
 # PREFIX: a build or an installation (bin/mpiexec, bin/halo3d, lib/). PROGRAMS: halo3d-openacc, laplace2d-openacc and
-# laplace2d-openmp as their build.sh made them where GCC's compiler for NVIDIA's GPUs is installed (gcc-12-offload-nvptx),
-# and, where this machine lacks them, libgomp.so.1, libgomp-plugin-nvptx.so.1, libgfortran.so.5 and libquadmath.so.0.
-# DEVICE: gpu:0; host tries the script without a GPU. Exit code: the number of runs that failed.
+# laplace2d-openmp as their build.sh built them where GCC's compiler for NVIDIA GPUs is installed
+# (gcc-12-offload-nvptx), and, where this machine lacks them, libgomp.so.1, libgomp-plugin-nvptx.so.1, libgfortran.so.5
+# and libquadmath.so.0. DEVICE: gpu:0; host tries the script without a GPU. Exit code: the number of runs that failed.
 set -u
 prefix=$(cd "${1:?usage: tests/gpu/offload.sh PREFIX PROGRAMS [DEVICE]}" && pwd)
 programs=$(cd "${2:?usage: tests/gpu/offload.sh PREFIX PROGRAMS [DEVICE]}" && pwd)
@@ -37,7 +37,7 @@ for way in "" --reverse; do
   done
 done
 
-# All variants end with the same bits, or the program fails.
+# All variants end with bitwise equal results, or the program fails.
 for program in laplace2d-openacc laplace2d-openmp; do
   if said=$(ranks "$programs/$program" --device "$device" --grid 512,512 --iterations 50 2>&1); then
     echo "ok   $program"

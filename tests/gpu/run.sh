@@ -3,8 +3,8 @@
 #
 #   tests/gpu/run.sh BUILD_DIR [LOG_DIR] [long]
 #
-# Takes less than four minutes on two GPUs; `long` adds 10,000 cycles of 64 MB tensors that are allocated, exchanged and
-# freed. tests/gpu/frameworks.sh and tests/gpu/sanitize.sh are separate.
+# Takes less than four minutes on two GPUs; `long` adds 10,000 cycles in which 64 MB tensors are allocated, exchanged
+# and freed. tests/gpu/frameworks.sh and tests/gpu/sanitize.sh are separate.
 #
 # BUILD_DIR was configured with -DHEADRACE_TESTS=ON, here or on another x86-64 machine: the binaries are portable.
 # Missing parts (an MPI program, mpiexec) are named as skipped. Exit code: the number of failed tests. The fake driver
@@ -70,13 +70,13 @@ for program in "$build"/gpu_tests/unit_*; do
   HEADRACE_DEVICE_KERNELS=off run "${name}_copy_engine" 300 "$program"
 done
 
-# Several ranks share the devices of the machine round robin, as if kernels of several processes ran at the same time, which the tests
-# expect. Behaviour without MPS is tested afterwards.
+# Several ranks share the devices of the machine round robin, as if kernels of several processes ran concurrently, which
+# the tests expect. Behaviour without MPS is tested afterwards.
 export HEADRACE_DEVICE_TIME_SLICING=off
 for program in "$build"/gpu_tests/mpi_*; do
   [ -x "$program" ] || continue
   name=$(basename "$program")
-  if [ "$name" = mpi_staged ]; then  # its parts are run one by one, as those with faults need the fake driver
+  if [ "$name" = mpi_staged ]; then  # its parts are run one at a time, as those with faults need the fake driver
     ranks mpi_staged_random_exchange 4 120 "$program" random_exchange
     ranks mpi_staged_stalled 3 120 "$program" stalled
     ranks mpi_staged_own 2 120 "$program" own
@@ -99,7 +99,7 @@ for program in "$build"/gpu_tests/mpi_*; do
 done
 unset HEADRACE_DEVICE_TIME_SLICING
 
-# Ranks that share a device run in turns, unless MPS is active.
+# Ranks that share a device are time-sliced, unless MPS is active.
 for count in 2 4; do
   expect=any
   if [ "$(nvidia-smi -L 2>/dev/null | wc -l)" = 1 ]; then
@@ -125,7 +125,7 @@ if [ "$long" = long ]; then
   ranks mpi_lifetimes_managed 2 1800 "$build/gpu_tests/mpi_lifetimes" --cycles 2000 --bytes 67108864
 fi
 
-# Windows and partitions of device memory, of all kinds.
+# Windows and partitions in all kinds of device memory.
 for kind in device managed pool vmm host-pinned; do
   ranks "rma_create_$kind" 2 120 "$build/gpu_tests/mpi_rma_random_mix" create --memory "$kind" --epochs 40
 done

@@ -3,10 +3,11 @@
 #
 #   tests/gpu/sanitize.sh BUILD_DIR [LOG_DIR]
 #
-# memcheck: accesses out of bounds and misaligned; does not search for leaks of the library (the program ends with its driver). racecheck:
-# hazards in shared memory. initcheck: reads of device memory that was never written; only for the one-process tests, where every byte that
-# a kernel reads is data: messages with gaps move the bytes in them, too, where that is cheaper. COMPUTE_SANITIZER names another one. Exit
-# code: the number of failed runs; 0 and a line if there is none.
+# memcheck: accesses out of bounds and misaligned; does not search for leaks in the library (the driver ends with the
+# program). racecheck: hazards in shared memory. initcheck: reads of device memory that was never written; only for the
+# one-process tests, where every byte that a kernel reads is data: messages with gaps also move the bytes in them where
+# that is cheaper. COMPUTE_SANITIZER names another one. Exit code: the number of failed runs; 0 and a message if there
+# is no sanitizer.
 set -u
 build=$(cd "${1:?usage: tests/gpu/sanitize.sh BUILD_DIR [LOG_DIR]}" && pwd)
 logs=${2:-$build/gpu_logs}

@@ -1,7 +1,7 @@
 // Segment: a range of addresses that a program fills with chunks of memory and empties again (VMM), like frameworks
 // with growing segments.
 //
-// Owner: RAII; its memory must not be in use when it dies. Threads: the caller's context must be current.
+// Owner: RAII; its memory must not be in use when it is destroyed. Threads: the caller's context must be current.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace hr::test {
 
 class Segment {
  public:
-  // Reserves room for `chunks` chunks, none of which is mapped. Exportable: they may be given to other processes.
+  // Reserves space for `chunks` chunks, none of which is mapped. `exportable`: they may be passed to other processes.
   explicit Segment(std::size_t chunks, bool exportable = true) : mapped_(chunks, false) {
     properties_.type = 1;                       // CU_MEM_ALLOCATION_TYPE_PINNED
     properties_.location = {1, gpu::device()};  // CU_MEM_LOCATION_TYPE_DEVICE
@@ -21,7 +21,7 @@ class Segment {
     chunk_bytes_ = granularity();
     GPU_CALL(cuMemAddressReserve, &base_, bytes(), std::size_t{0}, gpu::detail::DevicePointer{0}, 0ull);
   }
-  // Makes a segment with all chunks mapped.
+  // Creates a segment with all chunks mapped.
   static Segment full(std::size_t chunks, bool exportable = true) {
     Segment made(chunks, exportable);
     for (std::size_t i = 0; i < chunks; ++i) made.map(i);
@@ -50,7 +50,7 @@ class Segment {
 
   // Maps new memory for a chunk that has none.
   void map(std::size_t i) { map(i, properties_.handle_types != 0, properties_.location.id); }
-  // Does the same with other properties. `device`: owner of the memory, which this device must be able to access.
+  // map() with other properties. `device`: owner of the memory, which this device must be able to access.
   void map(std::size_t i, bool exportable, int device) {
     gpu::detail::AllocationProperties properties = properties_;
     properties.handle_types = exportable ? 1 : 0;

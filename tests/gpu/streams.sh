@@ -1,11 +1,11 @@
 #!/bin/bash
-# Tests of operations in streams and graphs, and a table of their latencies, on the devices of this machine.
+# Tests of operations in streams and graphs, and a table of their latencies, on this machine's devices.
 #
 #   tests/gpu/streams.sh BUILD_DIR [RANKS...]
 #
 # Takes at most 90 seconds on two or four GPUs. RANKS: numbers of ranks; by default 2, and 4 with four GPUs. BUILD_DIR was
 # configured with -DHEADRACE_TESTS=ON, here or on another x86-64 machine. HR_FAKE=1 uses the fake driver, to try the
-# script itself. HR_BRIEF=1 leaves out the peers that die while streams wait without kernels. Each step has a time limit;
+# script itself. HR_BRIEF=1 omits the peers that die while streams wait without kernels. Each step has a time limit;
 # a job that hangs shows where each rank waits. Exit code: the number of failed steps.
 set -u
 build=$(cd "${1:?usage: tests/gpu/streams.sh BUILD_DIR [RANKS...]}" && pwd)
@@ -70,7 +70,7 @@ beside_nccl() {  # beside_nccl RANKS: the same with NCCL from C++, if it is inst
     --ways nccl_enqueued,nccl_graph,kernel_nccl_enqueued,kernel_nccl_graph || echo "NCCL: not measured"
 }
 
-# again_by_streams RANKS LATENCY...: what is matched, by streams that wait without kernels
+# again_by_streams RANKS LATENCY...: matched operations, with streams that wait without kernels
 again_by_streams() {
   local count=$1
   shift
@@ -87,7 +87,7 @@ again_by_streams() {
 parts=(any blocking collectives derived errors graph kinds many matched memory persistent refused two waiting)
 for count in "${ranks[@]}"; do
   step "streams cold" 20 "$count" "$build/gpu_tests/mpi_streams" cold
-  # If they fail when run together, they are run one by one, so that one that hangs does not hide the others.
+  # If they fail when run together, they are run one at a time, so that one that hangs does not hide the others.
   if ! step "streams ${parts[*]}" 30 "$count" "$build/gpu_tests/mpi_streams" "${parts[@]}"; then
     for part in "${parts[@]}"; do step "streams $part" 10 "$count" "$build/gpu_tests/mpi_streams" "$part"; done
   fi
@@ -104,7 +104,7 @@ done
 if [ "${HR_BRIEF:-0}" != 1 ]; then
   for what in receive any allreduce graph matched reduction; do dead_peer $what 3; done
 fi
-# With a device for each rank, so kernels wait.
+# With one device per rank, so kernels wait.
 for what in matched matched_long reduction reduction_long; do dead_peer $what 2; done
 rm -f "/tmp/streams.$$.log"
 echo "$failed failed in $((SECONDS - begun)) s"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The library's code objects for AMD GPUs: one for each processor, with all kernels, none of which spills registers. Prints their registers.
 
-HR_LIBRARY: libmpi_abi.so. HR_CLANG: the compiler that the build found; empty: it found none, and the bundle holds nothing.
+HR_LIBRARY: libmpi_abi.so. HR_CLANG: the compiler that the build found; empty: it found none, and the bundle is empty.
 """
 
 import os
@@ -19,7 +19,7 @@ MOST_SCRATCH = 256  # bytes per thread
 
 
 def bundle(library: bytes) -> dict[str, bytes]:
-    """The code objects of the bundle that is followed by the library's own name, by processor."""
+    """Returns the code objects, by processor, of the bundle that the library's own name follows."""
     start = library.find(MAGIC)
     (count,) = struct.unpack_from("<Q", library, start + len(MAGIC))
     at = start + len(MAGIC) + 8

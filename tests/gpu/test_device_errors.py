@@ -1,5 +1,5 @@
-"""Bad buffers, failing driver calls and dying peers: every job ends in time, with the right data or with a text that says
-what happened, and leaves nothing behind. On the fake driver, which fails when it is told to (tests/fake_cuda)."""
+"""Bad buffers, failing driver calls and dying peers: every job ends in time, with the right data or with a message that
+says what happened, and leaves nothing behind. On the fake driver, which fails on request (tests/fake_cuda)."""
 
 import os
 import re
@@ -27,7 +27,7 @@ class DeviceTest(FilesTest):
         self.assertIn("right\n", result.stdout)
 
     def assert_right_or_reported(self, result, *words):
-        """Requires the right result, or an error whose text has one of the words."""
+        """Requires the right result, or an error whose message contains one of the words."""
         self.assertNotEqual(result.returncode, 124, f"hangs: {result.stderr}")
         self.assertNotIn("wrong data", result.stderr)
         self.assertNotRegex(result.stderr, r"killed by signal (?!9|15)")
@@ -47,7 +47,7 @@ class BadBuffers(DeviceTest):
 
 
 class FailingCalls(DeviceTest):
-    """Each call of the driver fails for good from some time on, on all ranks or on one."""
+    """Each driver call fails permanently from some time on, on all ranks or on one."""
 
     # CUDA_ERROR_OUT_OF_MEMORY for allocations, else CUDA_ERROR_ILLEGAL_ADDRESS, which stays.
     CALLS = {

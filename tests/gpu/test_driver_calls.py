@@ -1,5 +1,5 @@
-"""Driver calls of a step of halo3d with small faces: an additional query would slow down every short message. On the fake driver,
-which counts them (FAKE_CUDA_COUNTS, tests/fake_cuda)."""
+"""Driver calls in a step of halo3d with small faces: an additional query would slow down every short message. On the
+fake driver, which counts them (FAKE_CUDA_COUNTS, tests/fake_cuda)."""
 
 import os
 import tempfile
@@ -26,7 +26,8 @@ class DriverCalls(unittest.TestCase):
         with tempfile.TemporaryDirectory(prefix="driver-calls-") as work:
             few, many = calls(Path(work), pattern, short), calls(Path(work), pattern, long)
         step = {name: (many[name] - few[name]) / RANKS / (long - short) for name in many}
-        # The program makes: five kernels, three events, a wait of each of its two streams, one for an event, one for a stream.
+        # The program itself makes: five kernels, three events, a wait by each of its two streams, one for an event, one
+        # for a stream.
         for name, most in {**dict.fromkeys(MADE_ONCE, 0), "cuStreamWaitEvent": 2, "cuEventSynchronize": 1, "cuStreamSynchronize": 1,
                            **limits}.items():
             with self.subTest(pattern=pattern, call=name):

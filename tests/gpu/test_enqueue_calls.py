@@ -15,7 +15,7 @@ RANKS = 2
 
 
 def calls(work: Path, what: str, times: int) -> Counter:
-    """Returns the driver calls of the ranks' first threads, which make this many of each MPI call."""
+    """Returns the driver calls of the ranks' first threads, which make each MPI call `times` times."""
     return driver_counts.calls(work / f"{what}-{times}", RANKS, driver_counts.FIRST_THREAD, LATENCY, what, str(times))
 
 
@@ -30,13 +30,14 @@ class EnqueueCalls(unittest.TestCase):
     def assert_each_time(self, what: str, wanted: dict[str, int], most_current: int, waits: str = "kernel"):
         with mock.patch.dict(os.environ, HEADRACE_STREAM_WAITS=waits):
             each = calls_each_time(what)
-        # Batches and single operations alike; those in a batch do not count.
+        # Counts batches and single operations, but not the operations in a batch.
         each["appended"] = sum(each.pop(name, 0) for name in ("cuStreamBatchMemOp", "cuStreamWriteValue32", "cuStreamWaitValue32"))
         each.pop("batched", None)
         self.assertLessEqual(each.pop("cuCtxGetCurrent"), most_current + 0.1)  # a cheap call, which reads a thread-local variable
         for name, number in each.items():
             with self.subTest(what=what, call=name):
-                # At intervals the library asks whether exported memory was freed, so a slow run has more of these calls.
+                # At intervals, the library queries whether exported memory was freed, so a slow run has more of these
+                # calls.
                 self.assertAlmostEqual(number, wanted.get(name, 0), delta=0.5 if name == "cuPointerGetAttribute" else 0.1)
 
     def test_one_question_and_one_batch(self):  # made by each of four calls

@@ -1,5 +1,5 @@
-"""A program launches a graph so often that the driver has no room for the next launch, and waits inside it with the lock
-that the library's thread needs (streams/ahead.cpp, FAKE_CUDA_QUEUE of tests/fake_cuda)."""
+"""A program launches a graph so often that the driver has no space for the next launch, and waits inside it with the
+lock that the library's thread needs (streams/ahead.cpp, FAKE_CUDA_QUEUE of tests/fake_cuda)."""
 
 import os
 import subprocess

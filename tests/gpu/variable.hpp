@@ -1,6 +1,6 @@
-// Variable: a performance variable of the library, read through MPI_T: one that counts, or a level.
+// Variable: a performance variable of the library, read through MPI_T: a counter or a level.
 //
-// Owner: its session. Must die before MPI_Finalize.
+// Owner: its session. Must be destroyed before MPI_Finalize.
 #pragma once
 
 #include <mpi.h>

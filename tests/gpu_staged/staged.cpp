@@ -1,4 +1,4 @@
-// Staged messages in special cases: many of them, a process that does not cooperate, a copy that fails.
+// Staged messages in special cases: many messages, a process that does not cooperate, a copy that fails.
 //
 //   staged random_exchange [--seed N | --seed random]   messages between all pairs, of random kinds, sizes, layouts
 //   staged stalled            a receiver that makes no progress does not hold up the others
@@ -201,7 +201,7 @@ class Flag {
   std::atomic<int>* word_ = nullptr;
 };
 
-// Rank 1 posts a receive, requests the data and stops calling MPI until rank 2 has received from rank 0, too.
+// Rank 1 posts a receive, requests the data, and stops calling MPI until rank 2 has also received from rank 0.
 void stalled(const check::Environment& mpi) {
   constexpr int kBytes = 16 << 20;
   Flag flag(mpi.rank);
@@ -219,7 +219,7 @@ void stalled(const check::Environment& mpi) {
     CHECK_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
   } else if (mpi.rank == 1) {
     CHECK_OK(MPI_Irecv(first.get(), kBytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD, &request));
-    // This message is after the ready-to-send message.
+    // This message follows the ready-to-send message.
     CHECK_OK(MPI_Recv(&nothing, 1, MPI_INT, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     flag.wait();
     CHECK_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
@@ -253,7 +253,7 @@ void failing(const check::Environment& mpi, bool sender_fails) {
   const bool sends = (mpi.rank == kFailingRank) == sender_fails;
   const int peer = 1 - mpi.rank;
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
-  // The pool's memory cannot be mapped, so it is staged with IPC, too.
+  // The pool's memory cannot be mapped, so it is staged even with IPC.
   Buffer buffer(kBytes, MemoryKind::kPool);
   for (int round = 0; round < 3; ++round) {
     MPI_Request request;

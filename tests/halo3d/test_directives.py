@@ -1,5 +1,5 @@
-"""halo3d's directive steps in Fortran compared with the C++ program: the same profiles from every step, box and rank count, both ways;
-errors of wrong usage.
+"""halo3d's directive steps in Fortran compared with the C++ program: the same profiles from every step, box and rank
+count, in both directions; errors for wrong usage.
 
 HR_BUILD comes from CMake. HR_SEED repeats a run.
 """
@@ -77,7 +77,7 @@ class Directives(unittest.TestCase):
         self.assert_same_as_cpp(4, "--size", "24,18,6", "--procs", "2,2,1", "--steps", 7)
 
     def test_profiles(self):
-        """The text itself, byte for byte, of every rank and axis."""
+        """The text itself, compared byte by byte, for every rank and axis."""
         with tempfile.TemporaryDirectory() as work:
             flags = ("--local", "13,8,5", "--steps", 3, "--profiles", work)
             job(2, "halo3d", "--pattern", "isend-irecv", *flags)
@@ -101,7 +101,7 @@ class Directives(unittest.TestCase):
             self.assertEqual(said, [f"halo3d-openacc: {sentence}"], done.stderr)
 
     def test_wrong_usage(self):
-        three = "X,Y,Z or N, each a whole number of at least 1"
+        three = "X,Y,Z or N, each an integer of at least 1"
         self.assert_refused(2, "--size: 50 points along x do not divide into 4 equal blocks; 48 or 52 would", 4,
                             "--size", "50", "--procs", "4,1,1")
         self.assert_refused(2, "--size: 3 points along y do not divide into 2 equal blocks; 4 or 6 would", 2,
@@ -112,12 +112,12 @@ class Directives(unittest.TestCase):
                             1, "--local", "2,100000,100000")
         self.assert_refused(2, "there is no step '2' here; 3 to 9, their names (--list), or all would do", 2, "--step",
                             "4,2")
-        self.assert_refused(2, f"--local wants {three}, not '4,x,4'", 1, "--local=4,x,4")
-        self.assert_refused(2, f"--size wants {three}, not '4,4'", 1, "--size", "4,4")
-        self.assert_refused(2, "--procs wants PX,PY,PZ, each a whole number of at least 1, not '2'", 2, "--procs", "2")
-        self.assert_refused(2, "--steps wants a whole number of at least 1, not '0'", 1, "--steps", "0")
-        self.assert_refused(2, "--steps wants a whole number of at least 1", 1, "--steps")
-        self.assert_refused(2, "--device wants host, gpu, gpu:N or auto, not 'tpu'", 1, "--device", "tpu")
+        self.assert_refused(2, f"--local requires {three}, not '4,x,4'", 1, "--local=4,x,4")
+        self.assert_refused(2, f"--size requires {three}, not '4,4'", 1, "--size", "4,4")
+        self.assert_refused(2, "--procs requires PX,PY,PZ, each an integer of at least 1, not '2'", 2, "--procs", "2")
+        self.assert_refused(2, "--steps requires an integer of at least 1, not '0'", 1, "--steps", "0")
+        self.assert_refused(2, "--steps requires an integer of at least 1", 1, "--steps")
+        self.assert_refused(2, "--device requires host, gpu, gpu:N or auto, not 'tpu'", 1, "--device", "tpu")
         self.assert_refused(2, "unknown option '--wat'; --help lists those there are", 2, "--wat", "1")
         self.assert_refused(3, "--device: the directives find no GPU on every rank; --device host does without", 2,
                             "--device", "gpu")

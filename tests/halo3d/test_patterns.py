@@ -1,4 +1,5 @@
-"""halo3d's patterns in random boxes: each validates every element bit for bit, and all of a job have the same result.
+"""halo3d's patterns in random boxes: each validates every element bitwise, and all patterns of a job have the same
+result.
 
 HR_MPIEXEC and HR_HALO3D are set by CMake; HR_DEVICE is `host` or `cuda`. HR_SEED repeats a run.
 """
@@ -20,7 +21,7 @@ OVERLAPPING = [name for name in ("isend-irecv", "overlap", "overlap-async", "ove
 
 
 def box(chance):
-    """Points a rank: odd and even lengths, the least length of two, and more than a kernel's tile."""
+    """Returns points per rank: odd and even lengths, the minimum length of two, and more than a kernel's tile."""
     return [chance.choice((2, 3, chance.randint(4, 31), chance.randint(33, 75))) for _ in range(3)]
 
 
@@ -64,7 +65,7 @@ class Patterns(unittest.TestCase):
                                       "--pattern", ",".join(OVERLAPPING), *way))
 
     def test_all_send_the_same(self):
-        """Their times are comparable: each sends six messages a step, with one plane of each field."""
+        """Their times are comparable: each sends six messages per step, with one plane of each field."""
         local = box(self.chance)
         x, y, z = local
         report = job(2, local, "--steps", "3", "--baseline", "--pattern", ",".join(OVERLAPPING))

@@ -1,6 +1,6 @@
 #!/bin/sh
-# both_ways.sh MPIEXEC BANDWIDTH: sends messages of device memory between two "hosts", and checks every byte; some go in
-# pieces through pinned memory and some by UCX.
+# both_ways.sh MPIEXEC BANDWIDTH: sends messages in device memory between two "hosts", and checks every byte; some go in
+# pieces through pinned memory, others through UCX.
 export HEADRACE_VERBOSE=3
 said=$("$1" --timeout 100 -n 2 "$2" --mem cuda --sizes 256K --reps 8 --iters 2 --window 32 --validate 2>&1)
 status=$?

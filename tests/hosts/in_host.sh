@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs a program in a host made of namespaces, as a rank of a job whose launcher is outside all of them: ranks in blocks
+# Runs a program in a host made of namespaces, as a rank of a job whose launcher is outside all hosts: ranks in blocks
 # over the hosts, as if each rank of a job ran in a container: in_host.sh <program> [args]
 set -eu
 # shellcheck disable=SC2086  # a list of words

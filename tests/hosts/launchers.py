@@ -45,11 +45,11 @@ def _ours(names, ranks, _):
 LAUNCHERS = {
     "ours": _ours, "pmi2": _slurm("pmi2"), "pmix": _slurm("pmix"), "none": _slurm("none"), "hydra": _hydra, "prrte": _prrte,
 }
-# Launchers that start spawned programs, and those that keep published names (MPI_Publish_name).
+# Launchers that start spawned programs, and launchers that store published names (MPI_Publish_name).
 SPAWN = {"ours", "hydra"}
-# Asked to start a missing program, Hydra and Slurm end the job, or never answer.
+# When asked to start a missing program, Hydra and Slurm end the job, or never answer.
 REFUSE = {"ours", "pmix", "prrte"}
-# Slurm keeps no names by PMIx, and by PMI-2 reports success for unpublishing a name that was never published.
+# Slurm stores no names with PMIx, and with PMI-2 reports success for unpublishing a name that was never published.
 KEEP_NAMES = {"ours", "hydra", "pmi2", "prrte"}
 REFUSE_NAMES = {"ours", "hydra", "prrte"}
 # Launchers that let a process rejoin the job after MPI_Finalize.
@@ -58,12 +58,12 @@ OF_PRRTE = {"PRTE_ALLOW_RUN_AS_ROOT": "1", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": "1"
 
 
 def command(launcher, names, ranks, variables=None):
-    """The words in front of a program, and the launcher's environment. `variables`: the ranks' environment."""
+    """Returns the words before a program, and the launcher's environment. `variables`: the ranks' environment."""
     variables = variables or {}
     return LAUNCHERS[launcher](names, ranks, variables), OF_PRRTE if launcher == "prrte" else variables
 
 
 def missing(launcher):
-    """Names the launcher's parts that are not installed here; empty if all are installed."""
+    """Returns the names of the launcher's parts that are not installed here; empty if all are installed."""
     program = LAUNCHERS[launcher](["h1"], 1, {})[0]
     return "" if shutil.which(program) else f"no {program}; see `make peers` (HEADRACE_PEERS)"

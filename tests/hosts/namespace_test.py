@@ -2,8 +2,8 @@
 """Runs one command on a cluster of hosts made of namespaces (bed/README.md), for hr_namespace_test() in cmake/HrTest.cmake.
 
 Brings the cluster up under a unique name, runs the command, and takes the cluster down in any case. The command has the environment that
-bed/README.md lists. Exit status: the command's; 77 where this machine
-cannot make such hosts, with the reason (1 where HR_NAMESPACES=required); 1 where the command left something behind.
+bed/README.md lists. Exit status: the command's; 77, with the reason, if this machine cannot create such hosts (1 if
+HR_NAMESPACES=required); 1 if the command left something behind.
 """
 
 import argparse
@@ -21,7 +21,7 @@ HOSTS = os.path.join(HERE, "bed", "hosts")
 SKIPPED = 77
 NEEDED_FOR_SLURM = ("munged", "slurmctld", "slurmd", "srun")
 LOG_LINES = 40
-SETTLE_SECONDS = 10  # time from the command's end to that of the processes that it ended
+SETTLE_SECONDS = 10  # time from the end of the command to the end of the processes that it terminated
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(HERE, "bed"))
@@ -30,7 +30,7 @@ from hostslib import system  # noqa: E402
 
 
 def why_not(options) -> str:
-    """The reason why this machine cannot run the test; empty if it can."""
+    """Returns the reason why this machine cannot run the test; empty if it can."""
     if os.geteuid() != 0:
         return "hosts made of namespaces need root"
     programs = ["ip", "unshare", "nsenter", *options.needs, *(NEEDED_FOR_SLURM if options.slurm else ())]
@@ -72,7 +72,7 @@ def run(command, limit) -> int:
 
 
 def left_behind(cluster, build) -> list[str]:
-    """Shared memory, and processes of the build's programs, that are still in a host."""
+    """Returns shared memory, and processes of the build's programs, that remain in a host."""
     found = []
     for host in cluster.hosts.values():
         if not host.up():

@@ -1,6 +1,6 @@
 // Long messages between all pairs, values checked, with a report of which were copied directly from one process's
 // memory to the other's. Process 0 prints one line per receiver, with one letter per sender, 's' for single copies and
-// '.' for other ways.
+// '.' for other protocols.
 #include <cstddef>
 #include <cstdio>
 #include <cstring>

@@ -1,10 +1,11 @@
-"""Random faults in jobs of Headrace's mpiexec over the test programs: a rank, an agent, mpiexec or a host is killed, a link is cut, or cut
-and healed, the output is not read, or the network loses 1 % of the packets and delays the rest by 20 ms.
+"""Random faults in jobs of Headrace's mpiexec over the test programs: a rank, an agent, mpiexec or a host is killed, a
+link is cut, or cut and restored, the output is not read, or the network loses 1 % of the packets and delays the rest by
+20 ms.
 
-Each job must end in time, with the exit code and the one message of the fault, and leave nothing on any host; with
---enable-recovery the survivors must reach a right result. Used like test_mpiexec.py;
+Each job must end in time, with the exit code and the single message for the fault, and leave nothing on any host; with
+--enable-recovery, the survivors must reach a correct result. Used like test_mpiexec.py;
     random_faults.py [--seed S] [--count N] [--only KIND]
-prints a line for each, and the seed that repeats it.
+prints a line for each fault, and the seed that repeats it.
 """
 
 import argparse
@@ -29,12 +30,14 @@ PROGRAMS = {
     "halo3d": [f"{BUILD}/bin/halo3d", "--local", "16", "--steps", ENDLESS, "--no-identity-check"],
     "collective": [f"{BUILD}/bin/collective", "--op", "allreduce", "--reps", ENDLESS, "--seconds", "1000"],
 }
-# Programs that a fault which only delays must not change: these succeed, and do not end before they are told to.
+# Programs that must be unaffected by a fault that only causes delays: they succeed, and do not end before they are told
+# to.
 ENDING = {
     "sh": ["sh", "-c", f"until [ -e {ENDED} ]; do sleep 0.1; done"],
     "exchange": [f"{BUILD}/gpu_tests/mpi_random_exchange", "--seed", "5", "--exchanges", "60", "--largest", "65536", "--until", ENDED],
 }
-# This program ends without a signal, perhaps before a link is cut, so it is only for the lossy network, which exists from its start.
+# This program ends without a signal, perhaps before a link is cut, so it is used only with the lossy network, which
+# exists from the start.
 BRIEF = {"collectives": [f"{BUILD}/tests/mpi/coll/mpi_coll_movement"]}
 RECOVER = f"{BUILD}/tests/fault/recover"
 PRINTING = ["yes", 7 * "0123456789"]
@@ -54,7 +57,7 @@ class Job(HostsTest):
         return [pid for pid in self.running(*program) if b"PMI_RANK=" in environment_of(pid)]
 
     def begin(self, choose, program, *words, each=None, silence=SILENCE, variables=None, **options):
-        """Starts a job on all hosts; returns once all of its ranks run."""
+        """Starts a job on all hosts; returns once all of its ranks are running."""
         self.degree = choose.choice(["1", "2", "32"])
         each = each or choose.choice([1, 2])
         self.ranks_of = {name: range(each * at, each * (at + 1)) for at, name in enumerate(NAMES)}
@@ -70,7 +73,7 @@ class Job(HostsTest):
         return child
 
     def fault(self, kind, choose, program):
-        """Causes the fault, and returns its exit code and words."""
+        """Causes the fault, and returns the expected exit code and words."""
         victim = choose.choice(NAMES[1:])
         lost = f"lost host h\\d.* \\(rank .*{self.ranks_of[victim][-1]}"
         if kind == "rank":
@@ -138,7 +141,7 @@ class Job(HostsTest):
         return "" if good else f"{'too early, ' if early else ''}not 0 and no message: {out[-500:]} {errors[-1500:]}"
 
     def recovers(self, choose):
-        """Ranks die by themselves, or a host does, and the others continue."""
+        """Ranks or a host die, and the others continue."""
         what = choose.choice(["random", "solver", "host"])
         deaths = 1 if what == "host" else choose.randint(1, 3)
         words = ["wait"] if what == "host" else [what, str(choose.randrange(1 << 31)), str(deaths)]
@@ -166,7 +169,7 @@ class Job(HostsTest):
 
 
 def run(seed, only):
-    """Returns what went wrong, and the kind."""
+    """Returns what went wrong, and the kind of fault."""
     choose = random.Random(seed)
     kind = only or choose.choice(KINDS)
     job = Job()

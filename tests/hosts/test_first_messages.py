@@ -1,6 +1,6 @@
 """The first messages of a job connect no more processes than they need: 8 ranks as 4 hosts, one alltoall, paths counted.
 
-A rank says so when it makes a path to another one (HEADRACE_VERBOSE).
+A rank reports each path that it opens to another one (HEADRACE_VERBOSE).
 """
 
 import collections
@@ -14,7 +14,7 @@ PATH = re.compile(r"\[headrace (\d+)/\d+\] (?:ucx|ofi): rank (\d+) is reached by
 
 
 def pairs(network: str, block: int) -> set[frozenset[int]]:
-    """Runs the job and returns the pairs of ranks with a path, from whichever side."""
+    """Runs the job and returns the pairs of ranks with a path, whichever side opened it."""
     environment = {**os.environ, "HEADRACE_NETWORK": network, "HEADRACE_VERBOSE": "2"}
     words = [os.environ["HR_MPIEXEC"], "--timeout", "60", "--as-hosts", str(HOSTS), "-n", str(RANKS), os.environ["HR_FIRST"], str(block)]
     done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment, check=False)
@@ -26,10 +26,10 @@ def pairs(network: str, block: int) -> set[frozenset[int]]:
 class FirstMessages(unittest.TestCase):
     def check(self, network: str) -> None:
         with self.subTest(blocks="short"):
-            # One rank of each host is connected, with that of each other host.
+            # One rank of each host is connected to one rank of each other host.
             self.assertEqual(len(pairs(network, 8)), HOSTS * (HOSTS - 1) // 2)
         with self.subTest(blocks="carried"):
-            # Each rank carries blocks for one rank of each other host, which carries those for it.
+            # Each rank carries blocks for one rank of each other host, which carries the blocks for it.
             found = pairs(network, 300)
             self.assertEqual(len(found), RANKS * (HOSTS - 1) // 2)
             self.assertEqual(set(collections.Counter(rank for pair in found for rank in pair).values()), {HOSTS - 1})

@@ -97,7 +97,7 @@ def abort(launcher):
 
 
 def started(launcher):
-    """A job whose ranks all run; None: the launcher itself has failed."""
+    """Returns a job whose ranks are all running; None if the launcher itself has failed."""
     child = start(launcher, "tests/fault/launch_probe", "init", "hello", "hang")
     for _ in range(RANKS):
         line = child.stdout.readline()
@@ -114,7 +114,7 @@ def started(launcher):
 def vanish(launcher):
     """The launcher dies: so do the ranks, on all hosts (namespace_test.py checks that).
 
-    With Slurm only when srun is told to end. When it is killed the ranks continue until Slurm's InactiveLimit. """
+    With Slurm, only if srun is asked to end: if it is killed, the ranks continue until Slurm's InactiveLimit."""
     child = next(filter(None, (started(launcher) for _ in range(TRIES))), None)
     need(child is not None, f"{launcher} has failed to start {TRIES} times by itself")
     os.killpg(child.pid, signal.SIGTERM if launcher in ("pmi2", "pmix") else signal.SIGKILL)

@@ -1,6 +1,6 @@
 """Headrace's mpiexec on several hosts: starts, placement, output, input, signals, ends and faults. Seen from the outside.
 
-Run by namespace_test.py with four hosts up, or by hand: HR_HOSTS is the program that makes hosts of namespaces,
+Run by namespace_test.py with four hosts up, or by hand: HR_HOSTS is the program that creates hosts from namespaces,
 HR_HOSTS_CLUSTER the name of a cluster of four, HR_MPIEXEC and HR_BUILD the tested build.
     test_mpiexec.py [unittest's words]
 """
@@ -21,7 +21,7 @@ NAMES = os.environ.get("HR_HOST_NAMES", "h1 h2 h3 h4").split()
 BUILD = os.environ["HR_BUILD"]
 MPIEXEC = os.environ["HR_MPIEXEC"]
 PROBE = f"{BUILD}/tests/fault/launch_probe"
-SILENCE = 2  # seconds that a host may be silent in these tests; it is lost after twice as many
+SILENCE = 2  # seconds that a host may be silent in these tests; it is considered lost after twice that
 END = SILENCE + 10
 A, B, C, D = NAMES[:4]
 
@@ -34,7 +34,7 @@ def hosts(*words, check=True) -> str:
 
 
 def init_processes() -> dict[str, int]:
-    """The first process of each host, by its pid outside."""
+    """Returns the first process of each host, by its pid outside the host."""
     found, cluster = {}, ""
     for line in hosts("list", check=False).splitlines():  # other clusters start and end
         if line.startswith("cluster "):
@@ -64,7 +64,7 @@ def all_pids():
 
 
 def host_of(pid, inits) -> str:
-    """Returns the host in which a process is; empty if it is in none of the test."""
+    """Returns the host in which a process is; empty if it is in none of the test's hosts."""
     try:
         space = os.readlink(f"/proc/{pid}/ns/pid")
         return next((name for name, init in inits.items() if os.readlink(f"/proc/{init}/ns/pid") == space), "")
@@ -79,14 +79,15 @@ def agents(host=None) -> list[int]:
 
 
 def inner_agents(host) -> list[int]:
-    """Agents that run ranks, not the processes around them."""
+    """Returns agents that run ranks, without the processes that wrap them."""
     found = agents(host)
     parents = {int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1]) for pid in found}
     return [pid for pid in found if pid not in parents]
 
 
 def tries_in_vain(host) -> int:
-    """Number of TCP retransmissions in a row on the host's worst connection; each pause is twice the one before."""
+    """Returns the number of successive TCP retransmissions on the host's worst connection; each pause is twice the
+    previous one."""
     return max(map(int, re.findall(r"backoff:(\d+)", hosts("exec", host, "ss", "-tin"))), default=0)
 
 
@@ -133,7 +134,8 @@ class HostsTest(unittest.TestCase):
         return [pid for pid in all_pids() if self.mark.encode() in environment_of(pid).split(b"\0")]
 
     def running(self, *words):
-        """Processes of this test's jobs whose command line begins with these words: other clusters may run the same."""
+        """Returns processes of this test's jobs whose command line begins with these words: other clusters may run the
+        same."""
         return [pid for pid in self.marked() if words_of(pid)[:len(words)] == list(words)]
 
     def left(self):
@@ -240,7 +242,7 @@ class Places(HostsTest):
                     self.assertRegex(done.stderr, rf"(?m)^{host}: \d+ socket")
 
     def test_what_is_not_possible_elsewhere_ends_the_job(self):
-        # mpiexec has no ranks of its own here, so that only the agent detects that.
+        # mpiexec has no ranks of its own here, so only the agent detects that.
         done = self.run_on("-n", "1", "--hosts", B, "--bind-to", "user:4000", "echo", "ran")
         self.assert_ended(done, 2, f"cannot place ranks on host {B}: ", "CPU 4000")
         self.assertEqual(done.stdout, "")
@@ -549,7 +551,7 @@ class Starts(HostsTest):
 
 
 class Slurm(HostsTest):
-    """Inside a Slurm job no option is needed. Runs if the hosts have Slurm (`hosts slurm up`)."""
+    """Inside a Slurm job, no option is needed. Runs if the hosts have Slurm (`hosts slurm up`)."""
 
     def setUp(self):
         super().setUp()
@@ -595,7 +597,7 @@ class Faults(HostsTest):
         super().tearDown()
 
     def run_and(self, act, *words, degree="32", program=(PROBE, "init", "shm", "fence", "hang")):
-        """Runs a job, calls `act` when all ranks run, and returns the job and how long it took to end."""
+        """Runs a job, calls `act` once all ranks are running, and returns the job and the time that it took to end."""
         child = self.start(*words, *program, environment={"HEADRACE_HOST_TIMEOUT": str(SILENCE), "HEADRACE_LAUNCH_DEGREE": degree})
         count = int(words[words.index("-n") + 1])
         wait_for(lambda: len(self.running(*program)) == count, 30, "ranks run")
@@ -617,7 +619,7 @@ class Faults(HostsTest):
         def kill():
             for pid in agents(C):
                 os.kill(pid, signal.SIGKILL)
-            # Files that no process could remove any more.
+            # Files that no process was left to remove.
             for path in Path(f"/proc/{init_processes()[C]}/root/dev/shm").glob("headrace*"):
                 path.unlink()
         done, took = self.run_and(kill, *self.ALL)
@@ -655,7 +657,7 @@ class Faults(HostsTest):
                 done, took = self.run_and(lambda: hosts("partition", victim), *self.ALL, degree=degree)
                 self.assert_one_message(done, 1, f"lost host {victim} (rank {NAMES.index(victim)})", "no sign of life")
                 self.assertLess(took, END)
-                # Nothing may be left beyond the cut link either.
+                # Nothing may be left beyond the cut link, either.
                 wait_for(lambda: not self.left(), END, "nothing is left")
                 hosts("heal")
 
@@ -664,7 +666,7 @@ class Faults(HostsTest):
         child = self.start("-n", "2", "--hosts", f"{A},{B}", "sh", "-c", program, environment={"HEADRACE_HOST_TIMEOUT": "6"})
         child.stdout.readline()
         hosts("partition", B)
-        # 3 s and more: TCP tries again after twice that, which is later than the time-out.
+        # 3 s and more: TCP retries after twice that, which is later than the time-out.
         wait_for(lambda: tries_in_vain(A) >= 4, 6, "TCP has tried four times")
         hosts("heal")
         out, errors = child.communicate(timeout=40)

@@ -1,4 +1,5 @@
-"""Jobs over the TCP provider of libfabric 1.18 and newer, which differs from that of Debian's 1.17: the libfabric of MPICH's wheel.
+"""Jobs over the TCP provider of libfabric 1.18 and later, which differs from that of Debian's 1.17: uses the libfabric
+of MPICH's wheel.
 
 HEADRACE_PEERS names a virtual environment with the package `mpich`; without it these tests are skipped with a message. """
 
@@ -21,7 +22,8 @@ class Newer(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout)
 
     def test_processes_that_come_and_go(self):
-        """Twenty times, new processes and old ones connect to one another at the same time, in records of connections used before."""
+        """Twenty times, new processes and old ones connect to one another at the same time, in connection records used
+        before."""
         with tempfile.TemporaryDirectory() as folder:
             self.run_job(2, os.environ["HR_SPAWN"], "leave", f"{folder}/left")
 

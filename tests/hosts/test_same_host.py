@@ -1,7 +1,7 @@
-"""The processes that share memory, and their paths, on hosts that have some things in common.
+"""The processes that share memory, and their paths, on hosts that share some resources.
 
-Under Headrace's mpiexec, which is outside the hosts: each rank is like a container (in_host.sh). The command line names what the hosts
-share, as tests/hosts/CMakeLists.txt brought them up.
+Under Headrace's mpiexec, which is outside the hosts: each rank is like a container (in_host.sh). The command line lists
+the resources that the hosts share, as set up by tests/hosts/CMakeLists.txt.
 """
 
 import os
@@ -12,15 +12,15 @@ import sys
 HERE = os.path.dirname(os.path.realpath(__file__))
 BUILD = os.environ["HR_BUILD"]
 
-# By what is shared: the ranks' hosts, and the direct copies between them (tests/hosts/paths.cpp).
+# Shared resources -> the ranks' hosts, and the direct copies between ranks (tests/hosts/paths.cpp).
 TWO_HOSTS = ["-s..", "s-..", "..-s", "..s-"]
 EXPECTED = {
     "": ("0011", TWO_HOSTS),
     "boot-id": ("0011", TWO_HOSTS),
     "ipc": ("0011", TWO_HOSTS),
-    # Process ids lead to the others, but nothing else is shared.
+    # Process ids identify the others' processes, but nothing else is shared.
     "pid": ("0011", TWO_HOSTS),
-    # Memory is shared; process ids lead to no process, or to a wrong one.
+    # Memory is shared; process ids identify no process, or a wrong one.
     "shm": ("0000", TWO_HOSTS),
     "boot-id shm": ("0000", TWO_HOSTS),
     "pid shm": ("0000", ["-sss", "s-ss", "ss-s", "sss-"]),
@@ -33,7 +33,7 @@ def main() -> int:
     environment = {**os.environ, "HEADRACE_VERBOSE": "2", "HEADRACE_SHM_SINGLE_COPY": "on"}
     environment.pop("HEADRACE_AS_HOSTS", None)
     done = subprocess.run(
-        # Without address space randomisation a wrong process with the right pid has memory at the right address.
+        # Without address space randomisation, a wrong process with the right pid has memory at the right address.
         [os.environ["HR_MPIEXEC"], "--timeout", "60", "-n", "4", f"{HERE}/in_host.sh", "setarch", "-R",
          f"{BUILD}/tests/hosts/paths"],
         env=environment, capture_output=True, text=True, timeout=100, check=False,

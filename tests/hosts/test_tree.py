@@ -1,10 +1,10 @@
 """Runs the library's tests once more on hosts under a launcher: test_tree.py <launcher> [-R REGEX] [--part PART ...].
 
 Run by namespace_test.py with the hosts up. Parts:
-  halo3d  every pattern in random boxes, both ways: its profiles must be those of the same job on one host, bit for bit
-  tree    the tests of tests/mpi that ctest runs as `mpiexec -n N <program>` with several ranks, the random exchanges among it; on
-          more than two hosts those with ranks for more than two
-  mpi4py  its suite but for the modules about one process, a rank a host
+  halo3d  every pattern in random boxes, in both directions: its profiles must be bitwise those of the job on one host
+  tree    the tests of tests/mpi that ctest runs as `mpiexec -n N <program>` with several ranks, including the random
+          exchanges; on more than two hosts, only those with ranks for more than two
+  mpi4py  its suite except the modules about one process, one rank per host
 Ranks are in blocks over the hosts. The last lines are the totals, which are also kept in <build>/hosts-totals.
 """
 
@@ -69,7 +69,7 @@ def declared_below(graph, at, directory):
 
 
 def tests_of_the_tree():
-    """(name, limit, ranks, words, environment) of each test."""
+    """Returns (name, limit, ranks, words, environment) of each test."""
     listed = subprocess.run(["ctest", "--test-dir", BUILD, "--show-only=json-v1"], capture_output=True, text=True, check=True)
     listed = json.loads(listed.stdout)
     for test in listed["tests"]:
@@ -79,7 +79,7 @@ def tests_of_the_tree():
         ours = len(words) > 5 and words[0] == os.environ["HR_MPIEXEC"] and words[1] == "--timeout" and words[3] == "-n" \
             and not words[5].startswith("-")
         odd = {"WILL_FAIL", "PASS_REGULAR_EXPRESSION", "SKIP_RETURN_CODE"} & properties.keys()
-        # Tests that set the number of hosts themselves, or are for one.
+        # Excludes tests that set the number of hosts themselves, or are for one host.
         fixed = any(each.startswith("HEADRACE_AS_HOSTS=") for each in environment) or "one_host" in properties.get("LABELS", [])
         if ours and not odd and not fixed and declared_below(listed["backtraceGraph"], test.get("backtrace"), f"{TESTS}/mpi"):
             yield test["name"], int(words[2]), int(words[4]), words[5:], environment
@@ -95,7 +95,7 @@ def words_for(launcher, ranks, variables):
 
 
 def run(launcher, limit, ranks, words, environment):
-    """Returns the faults; empty if there are none."""
+    """Returns the failures; empty if there are none."""
     start, environment = words_for(launcher, ranks, environment)
     child = subprocess.Popen([*start, *words], env=environment, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                              stderr=subprocess.STDOUT, start_new_session=True)

@@ -1,4 +1,4 @@
-"""Environments with the wheel with faults: files removed, overwritten by another MPI's package, or moved.
+"""Environments with a faulty installation of the wheel: files removed, overwritten by another MPI's package, or moved.
 
 HR_WHEEL: the wheel. HR_OTHERS: a directory with the wheel of mpich. systems.py runs it; an ordinary machine with a compiler will do.
 """
@@ -95,7 +95,7 @@ class Environment(unittest.TestCase):
         self.whole()
 
     def test_pips_list_is_gone(self):
-        """The remedy that the doctor names works, and pip can remove everything afterwards."""
+        """The remedy that the doctor suggests works, and pip can remove everything afterwards."""
         next(self.site().glob("headrace-*.dist-info")).joinpath("RECORD").unlink()
         self.doctor(1, "pip's list of this installation's files", "pip install --ignore-installed --no-deps headrace")
         self.pip("install", "--ignore-installed", "--no-deps", WHEEL)

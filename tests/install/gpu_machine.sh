@@ -2,9 +2,9 @@
 # gpu_machine.sh <directory with the wheels of headrace and mpi4py> [build directory with gpu_tests]: installs the wheel on a
 # machine with GPUs, without a network, and uses it as a newcomer would. Run it from the root of the source tree.
 #
-# Steps: install; first GPU message from Python (PyTorch or CuPy, whichever is there); doctor; the example of docs/gpus.md
-# compiled by nvcc; frameworks (tests/gpu/frameworks.py); and, with a build directory, its GPU tests of several ranks on
-# the installed library. Prints one line a step, with seconds. Exit code: the number of failed steps.
+# Steps: install; first GPU message from Python (PyTorch or CuPy, whichever is installed); doctor; the example of
+# docs/gpus.md compiled by nvcc; frameworks (tests/gpu/frameworks.py); and, with a build directory, its GPU tests of
+# several ranks on the installed library. Prints one line per step, with seconds. Exit code: the number of failed steps.
 set -u
 wheels=$(realpath "${1:?usage: gpu_machine.sh WHEELS [BUILD_DIR]}")
 build=${2:+$(realpath "$2")}

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Does with the wheel what a new user does, in a system without a compiler: in_system.sh <directory of wheels> <mpi4py's
-# sources> <word> systems.py runs it inside, as an ordinary user. It prints a line for each step: "step <name> <seconds>
-# ok|failed".
+# Does with the wheel what a new user would do, on a system without a compiler: in_system.sh <directory of wheels>
+# <mpi4py's sources> <word> systems.py runs it inside, as an ordinary user. It prints a line for each step: "step <name>
+# <seconds> ok|failed".
 set -u
 wheels=$1
 sources=$2
@@ -68,7 +68,7 @@ mpicc_says_what_it_wants() {
   cat said
   grep -q 'mpicc: .*cc' said
 }
-moved() {  # the library and the launcher, and mpi4py by the environment's Python
+moved() {  # the library and the launcher, and mpi4py in the environment's Python
   mv "$env" "$work/moved ünv" && halo3d "$work/moved ünv" &&
     "$work/moved ünv/bin/mpiexec" --timeout 60 -n 2 "$work/moved ünv/bin/python" -m mpi4py.bench helloworld
   status=$?

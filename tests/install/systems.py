@@ -5,8 +5,8 @@
 
 With --sdist the source distribution is built as well, in a namespace without a network, by the environment of this Python.
 
-Resumable: DIRECTORY keeps what has passed with these files in the wheel or the source distribution, which is not run again; it
-counts in the totals. --again runs everything again.
+Resumable: DIRECTORY records the steps that have passed with the same files in the wheel or the source distribution;
+they are not repeated, but count in the totals. --again repeats everything.
 
 `debootstrap` makes each system once, from this machine's package sources; DIRECTORY keeps it. mpi4py's wheel and its tests are
 fetched here, so that nothing inside needs a network. Each system runs in separate namespaces, with its own /dev/shm and processes,
@@ -63,7 +63,7 @@ def mirror() -> str:
 
 
 def make(suite: str, work: Path) -> Path:
-    """Returns the system's directory, with Python and no compiler. Until it is complete, it has another name."""
+    """Returns the system's directory, with Python and without a compiler. Until it is complete, it has another name."""
     root = work / suite
     if root.exists():
         return root
@@ -84,7 +84,7 @@ def make(suite: str, work: Path) -> Path:
 
 
 def fetch(work: Path) -> Path:
-    """A directory with mpi4py's wheel for each Python, and its unpacked sources, which have its tests."""
+    """Returns a directory with mpi4py's wheel for each Python, and its unpacked sources, which contain its tests."""
     to = work / "wheels"
     if (to / "ready").exists() and (work / "others").is_dir():
         return to
@@ -103,7 +103,7 @@ def fetch(work: Path) -> Path:
     return to
 
 
-# Mounts that only this process sees; then the change to the user, without the powers of root.
+# Mounts that only this process sees; then the switch to the user, without root privileges.
 INSIDE = """set -e
 mount --make-rprivate /
 mount -t proc proc "$ROOT/proc"
@@ -148,7 +148,7 @@ def test(suite: str, wheel: Path, work: Path) -> tuple[int, int]:
 
 
 def contents(archive: Path) -> str:
-    """Identifies an archive by its files and their contents, whenever it was made."""
+    """Identifies an archive by its files and their contents, regardless of when it was created."""
     found = hashlib.sha256()
     if archive.suffix == ".whl":
         with zipfile.ZipFile(archive) as opened:  # the RECORD contains the names and hashes of all files
@@ -163,7 +163,7 @@ def contents(archive: Path) -> str:
 
 
 class Kept:
-    """Totals of the steps that have passed, by name, each with the identity of the tested archive."""
+    """Totals of the passed steps, by name, each with the identity of the tested archive."""
 
     def __init__(self, path: Path, again: bool):
         self.path = path
@@ -183,12 +183,13 @@ class Kept:
 
 
 def build_without_network(sdist: Path, work: Path) -> bool:
-    """A wheel of the source distribution, installed: its mpiexec runs, and eight ranks of halo3d find their own result right."""
+    """Builds and installs a wheel from the source distribution: its mpiexec runs, and eight ranks of halo3d verify
+    their own result."""
     place = work / "sdist"
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir()
     with open(work / "sdist.txt", "w", encoding="utf-8") as log:
-        # The flags of make's builds, so that ccache has what is unchanged.
+        # The flags of make's builds, so that ccache can reuse unchanged objects.
         for command in (["unshare", "--net", sys.executable, "-m", "pip", "wheel", "--no-index", "--no-build-isolation", "--no-deps",
                          "-C", "cmake.define.HEADRACE_WERROR=ON", "-w", place, sdist],
                         [sys.executable, "-m", "venv", place / "env"],
@@ -205,7 +206,7 @@ def build_without_network(sdist: Path, work: Path) -> bool:
 
 
 def refusals(wheel: Path, work: Path) -> bool:
-    """pip itself rejects another processor, C library or Python, in a sentence."""
+    """pip itself rejects another processor, C library or Python, with a message."""
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
     common = ["--no-index", "--no-deps", "--only-binary", ":all:", str(wheel)]
     good = True
@@ -245,7 +246,7 @@ def bad_input(wheel: Path, work: Path) -> tuple[int, int]:
 
 
 def one(passed: bool) -> tuple[int, int]:
-    """Steps that passed and failed, of one."""
+    """Returns the numbers of passed and failed steps, for a single step."""
     return int(passed), int(not passed)
 
 

@@ -1,10 +1,10 @@
-"""What the wheel needs of an old system, looked for in the objects of every build: `make wheel` compiles the same sources against
-an old C library (packaging/wheel), but not for every change.
+"""The wheel's requirements of an old system, checked in the objects of every build: `make wheel` compiles the same
+sources against an old C library (packaging/wheel), but not for every change.
 
-- Thread-local memory. A C library before 2.32 has 1,664 bytes for all libraries that a process opens at run time, as Python does with
-  this one; later ones have a tunable that makes them as strict.
+- Thread-local memory. A C library before 2.32 has 1,664 bytes for all libraries that a process opens at run time, as
+  Python does with this one; later C libraries have a tunable that makes them as strict.
 - Functions of later C libraries, which the wheel has to define itself (later_glibc.c).
-- Libraries and headers that the wheel's sysroot does not have.
+- Libraries and headers that the wheel's sysroot does not contain.
 """
 
 import os
@@ -19,7 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ["HR_BUILD"])
 LIBRARIES = [BUILD / "lib" / name for name in ("libmpi_abi.so.1", "libmpi.so.12", "libheadrace_fortran.so.1")]
-# Python opens these alone: the Fortran library comes with a Fortran program.
+# Python opens only these: the Fortran library comes with a Fortran program.
 OPENED = LIBRARIES[:2]
 # Bytes of thread-local memory for all of them; the rest of the 1,664 is for the libraries of others.
 MOST = 1024
@@ -33,7 +33,8 @@ def run(*command, **variables):
 
 
 def opens(paths, spare):
-    """What the loader says; empty if one process opens all of `paths` with `spare` bytes added to the least that it has."""
+    """Returns the loader's message; empty if one process can open all of `paths` with `spare` bytes added to the
+    minimum that it has."""
     script = "import ctypes, sys\nfor path in sys.argv[1:]: ctypes.CDLL(path)"
     # One name space, so that nothing is kept for the libraries of others.
     done = run(sys.executable, "-c", script, *paths, GLIBC_TUNABLES=f"glibc.rtld.nns=1:{TUNABLE}={spare}")
@@ -47,7 +48,7 @@ def loader_has_tunable():
 
 @unittest.skipUnless(loader_has_tunable(), "this C library has no tunable for thread-local memory")
 class ThreadLocal(unittest.TestCase):
-    """Opened by a plain Python, as if others had used up the memory but for MOST bytes."""
+    """Opened by a plain Python, as if other libraries had used up the memory except MOST bytes."""
 
     @classmethod
     def setUpClass(cls):
@@ -57,7 +58,7 @@ class ThreadLocal(unittest.TestCase):
         low, high = 0, 2 * MOST
         if opens([fits], high):
             raise AssertionError(opens([fits], high))
-        while high - low > 8:  # the least spare memory that a library of MOST bytes opens with
+        while high - low > 8:  # the minimum spare memory with which a library of MOST bytes can be opened
             middle = (low + high) // 2
             low, high = (middle, high) if opens([fits], middle) else (low, middle)
         cls.spare = high
@@ -86,7 +87,8 @@ class ThreadLocal(unittest.TestCase):
                              "keep large objects behind a pointer (readelf -sW LIBRARY | grep TLS lists them)")
 
 
-# Older under another version, or in another library: their version says when they moved.
+# Functions that old systems have under another symbol version or in another library; the version given is that of the
+# move.
 MOVED = re.compile(r"__libc_start_main|dl(open|close|sym|vsym|error|addr|addr1|info)|pthread_\w+|sem_\w+|[lf]?stat(at)?(64)?|mknod(at)?|"
                    r"shm_(open|unlink)|timer_\w+|aio_\w+|mq_\w+|pow|exp|exp2|log|log2|fmod|hypot|getaddrinfo_a|openpty|forkpty|login_tty")
 # Threads that 2.28 does not have.
@@ -122,11 +124,11 @@ class Symbols(unittest.TestCase):
 
 
 class Headers(unittest.TestCase):
-    # The C library's own, but later than the GLIBC versions; the wheel's sysroot does not have them.
+    # Headers of the C library that are later than the GLIBC versions; the wheel's sysroot does not contain them.
     LATER = ("sys/single_threaded.h", "sys/platform/x86.h", "sys/rseq.h", "sys/pidfd.h")
 
     def used(self):
-        """Headers of the system that the build's objects include, without those of tests."""
+        """Returns system headers that the build's objects include, except those of tests."""
         ninja = os.environ.get("HR_NINJA", "")
         if not ninja.endswith("ninja") or not (BUILD / ".ninja_deps").exists():
             self.skipTest("this build was not made by Ninja")

@@ -55,12 +55,12 @@ def output(*command, **options) -> str:
 
 
 class Prefix:
-    """Tests of one prefix, which the classes below name."""
+    """Tests of one prefix, which the classes below specify."""
 
     prefix: Path
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="headrace test ")  # a blank in the name is nothing special
+        folder = tempfile.TemporaryDirectory(prefix="headrace test ")  # a blank in the name must make no difference
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
         for name in ("hello.c", "hello.cpp"):

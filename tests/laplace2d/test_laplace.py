@@ -1,4 +1,5 @@
-"""laplace2d against iterations computed here: the same bits from every variant and rank count; errors of wrong usage.
+"""laplace2d compared with iterations computed here: bitwise the same result from every variant and rank count; errors
+for wrong usage.
 
 HR_BUILD and HR_LANGUAGE (`openacc` or `openmp`) come from CMake. HR_SEED repeats a run.
 """
@@ -114,10 +115,10 @@ class Laplace(unittest.TestCase):
         names = {"openacc": "OpenACC", "openmp": "OpenMP"}
         self.assert_refused(2, f"variant '{OTHER}' is not in this program, which was built for {names[LANGUAGE]}; "
                             f"laplace2d-{OTHER} has it", 1, "--variant", OTHER)
-        self.assert_refused(2, "--grid wants NX,NY, each at least 1, like 512,512, not '8x8'", 1, "--grid=8x8")
-        self.assert_refused(2, "--iterations wants a whole number of at least 1, not '0'", 1, "--iterations", "0")
-        self.assert_refused(2, "--tolerance wants a number of at least 0, like 1e-4", 1, "--tolerance")
-        self.assert_refused(2, "--device wants host, gpu, gpu:N or auto, not 'gpu:x'", 1, "--device", "gpu:x")
+        self.assert_refused(2, "--grid requires NX,NY, each at least 1, like 512,512, not '8x8'", 1, "--grid=8x8")
+        self.assert_refused(2, "--iterations requires an integer of at least 1, not '0'", 1, "--iterations", "0")
+        self.assert_refused(2, "--tolerance requires a number of at least 0, like 1e-4", 1, "--tolerance")
+        self.assert_refused(2, "--device requires host, gpu, gpu:N or auto, not 'gpu:x'", 1, "--device", "gpu:x")
         self.assert_refused(2, "unknown option '--wat'; --help lists those there are", 2, "--wat", "1")
         self.assert_refused(3, "--device: the directives find no GPU on every rank; --device host does without", 2,
                             "--device", "gpu")

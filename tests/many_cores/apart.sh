@@ -1,7 +1,7 @@
 #!/bin/bash
 # apart.sh <tree> <place> <CPUs> <command...>: runs a command as root in a source tree with its own changes to the tree,
-# /dev/shm, /tmp, /run, processes, network and CPUs: many runs of the tests fit beside one another. Prints the command's
-# output. The changes are lost at its end, or, where the kernel refuses an overlay, stay in <place> as a copy of the tree.
+# /dev/shm, /tmp, /run, processes, network and CPUs: many test runs can run side by side. Prints the command's
+# output. The changes are lost when it ends or, if the kernel refuses an overlay, stay in <place> as a copy of the tree.
 set -u
 tree=${1:?usage: apart.sh TREE PLACE CPUS COMMAND...} place=$2 cpus=$3
 shift 3

@@ -1,6 +1,6 @@
 #!/bin/bash
 # in_root.sh <root> <command...>: runs a command as root in a directory of root.sh, which becomes the root of a mount
-# namespace, not only of a process, so that programs in it can make namespaces of their own.
+# namespace, not only of a process, so that programs in it can create their own namespaces.
 set -u
 root=$(realpath "${1:?usage: in_root.sh ROOT COMMAND...}")
 shift

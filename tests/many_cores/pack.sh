@@ -2,8 +2,8 @@
 # pack.sh <build directory> <archive.tar.xz>: packs a finished build with its tests for a machine with many cores
 # (run-all.sh).
 #
-# The archive holds the source tree, the programs, and shared libraries that the other system may lack or have in older
-# versions. Programs and tests know their paths, so run-all.sh unpacks to the same ones.
+# The archive contains the source tree, the programs, and shared libraries that the other system may lack or have in
+# older versions. Programs and tests contain their paths, so run-all.sh unpacks to the same paths.
 set -euo pipefail
 build=$(cd "${1:?usage: pack.sh BUILD_DIR ARCHIVE}" && pwd)
 archive=$(realpath -m "${2:?usage: pack.sh BUILD_DIR ARCHIVE}")

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Builds and runs the parts of `make test-all` that need no index of packages, on a machine with many cores.
+"""Builds and runs the parts of `make test-all` that need no package index, on a machine with many cores.
 
-Runs as root in the source tree (in_root.sh). Tests count and kill what they find on a host, so each handful of them runs
-in namespaces of its own (apart.sh) with two CPUs, as in CI. A queue keeps all CPUs busy, the longest tests first.
+Runs as root in the source tree (in_root.sh). Tests count and kill what they find on a host, so each batch of them runs
+in its own namespaces (apart.sh) with two CPUs, as in CI. A queue keeps all CPUs busy, the longest tests first.
 
 Resumable: results are kept in LOGS/<part>.tsv, and a test that has passed there is not run again.
 """
@@ -19,7 +19,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 TREE = HERE.parent.parent
-# Left out, as they need an index of packages, a browser, clang or real hosts; the labels likewise.
+# Omitted, as they need a package index, a browser, clang or real hosts; the labels likewise.
 LEFT_OUT = r"^(monitor_(browser|assets|export)|gpu_code_objects)"
 LABELS_LEFT_OUT = "^(mpi4py|install|namespaces)$"
 NAMESPACES_LEFT_OUT = "^namespaces_random_faults$"  # takes a quarter of an hour, whatever the number of cores
@@ -30,7 +30,7 @@ GOOD = ("Passed", "Skipped", "Not Run (Disabled)")
 
 
 def assigned(file, name):
-    """The value that a shell script or a Makefile gives to a variable."""
+    """Returns the value that a shell script or a Makefile assigns to a variable."""
     text = (TREE / file).read_text()
     return re.search(rf"^{name}(?:=| := )'?([^'\n]*)'?$", text, re.M).group(1)
 
@@ -159,7 +159,7 @@ def build(names, logs):
 
 
 def kept(file):
-    """The newest result of each test: {test: (result, seconds, whether an earlier run failed)}."""
+    """Returns the newest result of each test: {test: (result, seconds, whether an earlier run failed)}."""
     found = {}
     for line in file.read_text().splitlines() if file.exists() else []:
         test, result, seconds = line.split("\t")
@@ -182,7 +182,7 @@ def costs():
 
 
 class Queue:
-    """Handfuls of tests, the longest first; workers take from it until it is empty or the time is over."""
+    """Batches of tests, the longest first; workers take batches until none is left or the time is over."""
 
     def __init__(self, logs, deadline):
         self.logs, self.deadline = logs, deadline

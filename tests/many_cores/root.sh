@@ -1,8 +1,9 @@
 #!/bin/bash
-# root.sh <directory> <archive.tar.xz>: makes a Debian 12 root with what a build with tests needs, as root: packages, .venv
-# and the peers' libraries of this source tree. in_root.sh runs commands in it, on a machine of any distribution.
+# root.sh <directory> <archive.tar.xz>: creates, as root, a Debian 12 root with everything that a build with tests
+# needs: packages, .venv and the peers' libraries of this source tree. in_root.sh runs commands in it, on a machine of
+# any distribution.
 #
-# Left out, for size: chromium and clang, so that the monitor's browser tests and AMD's kernels are left out as well.
+# Omitted, to save space: chromium and clang, so the monitor's browser tests and AMD's kernels are also omitted.
 set -euo pipefail
 root=$(realpath -m "${1:?usage: root.sh DIRECTORY ARCHIVE}")
 archive=$(realpath -m "${2:?usage: root.sh DIRECTORY ARCHIVE}")

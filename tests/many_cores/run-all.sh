@@ -1,10 +1,10 @@
 #!/bin/bash
 # run-all.sh <archive of pack.sh> [ctest options]: runs all tests of `make test-all` that need no installed package, at
 # once on a machine with many cores, which may have another distribution. Run it as root on a disposable machine: it
-# unpacks to the paths of the build machine, and makes missing libraries known to the system.
+# unpacks to the paths of the build machine, and registers missing libraries with the system.
 #
-# HR_UNPACK=only stops when everything is in place, for other uses of the tree (tests/mutants/try-all.sh, apart.sh).
-# Prints the tests left out and why, the failures' output, the slowest tests, and the totals last. GPU tests use the
+# HR_UNPACK=only stops once everything is in place, for other uses of the tree (tests/mutants/try-all.sh, apart.sh).
+# Prints the omitted tests and why, the failures' output, the slowest tests, and the totals last. GPU tests use the
 # fake driver: a real one is hidden from them.
 set -uo pipefail
 if [ -z "${HR_APART:-}" ]; then
@@ -27,7 +27,7 @@ tar -xJf "$archive" -C "$source" --strip-components 1 tree || exit 2
 carried=$source/.carried
 mkdir -p "$carried" && tar -xJf "$archive" -C "$carried" libraries python facts || exit 2
 
-# Uses this system's libraries if it has them, otherwise those of the archive.
+# Uses this system's libraries if it has them, otherwise those in the archive.
 mkdir -p "$carried/missing"
 for library in "$carried"/libraries/*; do
   ldconfig -p | grep -q "^[[:space:]]*$(basename "$library") " || cp "$library" "$carried/missing/"
@@ -42,7 +42,7 @@ export PYTHONPATH=$carried/python:${PYTHONPATH:-}
 
 [ "${HR_UNPACK:-}" != only ] || exit 0
 
-# Tests that are left out, with the reason; other tests report themselves if something is missing.
+# Omitted tests, with the reason; other tests themselves report if something is missing.
 left_out='^$'
 leave_out() {  # leave_out REASON REGEX
   local names

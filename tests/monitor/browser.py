@@ -50,12 +50,12 @@ class Page:
             self.after(lambda: self.press(f"nav a[href='?view={name}']"))
 
     def press(self, selector):
-        """Clicks in one step: on a busy machine the page is redrawn before it is still enough for the driver's click."""
+        """Clicks in one step: on a busy machine, the page is redrawn before it is stable enough for a click."""
         self.page.wait_for_selector(selector)
         self.page.evaluate("selector => document.querySelector(selector).click()", selector)
 
     def cell(self, row, column, count):
-        """A place in a cell of the matrix, if it shows `count` ranks; 0.5 is the middle of the first cell."""
+        """Returns a position in a cell of the matrix, with `count` ranks; 0.5 is the middle of the first cell."""
         self.page.eval_on_selector("canvas.heat", "canvas => canvas.scrollIntoView()")
         frame = self.page.query_selector("canvas.heat").bounding_box()
         side = max(220, min(640, int(self.page.get_attribute("canvas.heat", "aria-label").split()[3]) * 28))

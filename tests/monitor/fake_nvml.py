@@ -1,5 +1,5 @@
-"""nvidia-ml-py as the monitor calls it: two devices, the second without NVLink, and hot. Like the library of driver 580, it examines one
-field more than those of NVLink, and fails if that one is not the caller's."""
+"""nvidia-ml-py as the monitor calls it: two devices, the second without NVLink, and hot. Like the library of driver
+580, it examines one field beyond those of NVLink, and fails if that field is not the caller's."""
 
 from types import SimpleNamespace
 

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Pages of counters, saved runs and files of a topology, mutated: readers get a sentence or figures, soon and within some memory.
+"""Mutated pages of counters, saved runs and topology files: readers get a message or figures, soon and with limited
+memory.
 
   fuzz_files.py [--seconds 4] [--seed N] [--only pages|files|runs|topology]
 
-The seed is printed; the same seed makes the same inputs. A failing input is kept next to this process's directory, as found-... """
+The seed is printed; the same seed makes the same inputs. A failing input is kept beside this process's directory, as
+found-..."""
 
 import argparse
 import copy
@@ -38,7 +40,7 @@ from headrace.tune import explain
 from test_pages import Maker
 
 MEMORY = 384 << 20  # bytes more than at the start
-SLOW = 5.0  # seconds of the processor for one input
+SLOW = 5.0  # seconds of processor time for one input
 ODD = (None, True, -1, 0, 1, 7, 8, 255, 1 << 31, 1 << 32, 1 << 53, (1 << 63) - 1, 1 << 63, (1 << 64) - 1, 1 << 80, 0.5, 1e300, -1e300, "", "x", "\x1b[2J\n", "\ud800", "9" * 300,
        "0-99999999", "a" * 5000, [], {}, [[]], ["x"] * 40, {"place": 0, "of": "wait.time"}, {"length": 3}, list(range(100)))
 TAIL_AT = 1 << 14  # place of the durations and reports of a page
@@ -47,7 +49,7 @@ WORDS = (0, 1, 8, 0xFF, 1 << 31, (1 << 32) - 1, 1 << 40, (1 << 58) + 1, (1 << 63
 
 
 class Rich(Maker):
-    """A maker with all kinds of counters that any reader uses."""
+    """A Maker with all kinds of counters that any reader uses."""
 
     SCALARS = (*Maker.SCALARS, "phase.marks", "library.device_ipc_hits")
 
@@ -90,7 +92,7 @@ def join(head, words, said):
 
 
 def nodes(value, found):
-    """All places in a value of JSON: (container, key)."""
+    """Returns all positions in a JSON value: (container, key)."""
     for key in (value if isinstance(value, dict) else range(len(value))):
         found.append((value, key))
         if isinstance(value[key], (dict, list)):
@@ -202,7 +204,7 @@ def fuzz_saved(chance, folder):
 
 
 def change_run(chance, data):
-    """Changes bytes of a database: mostly of its cells and of its tree, seldom its length."""
+    """Changes bytes in a database: mostly in its cells and its tree, seldom its length."""
     data = bytearray(data)
     for _ in range(chance.choice((1, 2, 8, 64))):
         at = chance.randrange(len(data))
@@ -222,7 +224,7 @@ GUARDED = (*ANSWERED, ArithmeticError, AttributeError, LookupError, TypeError, V
 
 
 def questions(path, expected):
-    """All requests that the page may send, rendered like the server does."""
+    """Yields all requests that the page may send, rendered as the server does."""
     for name in ANSWERS:
         for kind in (LISTS if name == "counters" else ("",)):
             for span in ({}, {"from": "1760000001", "to": "1760000003"}):
@@ -246,7 +248,7 @@ def fuzz_run(chance, folder):
 
 
 def fuzz_topology(chance, folder):
-    """Parts of both formats, joined at random, and changed."""
+    """Joins parts of both formats at random, and mutates them."""
     lines = (test_topology.SLURM + test_topology.FABRIC).splitlines(keepends=True)
     text = "".join(chance.choice(lines) for _ in range(chance.randrange(1, 40)))
     for _ in range(chance.randrange(4)):

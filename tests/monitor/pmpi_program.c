@@ -21,7 +21,7 @@ int main(int argc, char** argv) {
   }
   MPI_Pcontrol(-3);
 
-  /* Ranks in reverse order: 5 messages of 3 bytes to the one before; then the same by a persistent request. */
+  /* Ranks in reverse order: 5 messages of 3 bytes to the one before; then the same with a persistent request. */
   MPI_Comm reverse;
   MPI_Comm_split(MPI_COMM_WORLD, 0, size - rank, &reverse);
   int place;

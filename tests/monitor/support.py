@@ -1,4 +1,4 @@
-"""Common parts of the monitor's tests: the source tree's modules, made-up runs, a server in a thread, a browser.
+"""Common parts of the monitor's tests: the source tree's modules, synthetic runs, a server in a thread, a browser.
 
 HR_BUILD: build directory. HR_MONITOR=required (make test): a missing requirement of the page or its tests is a failure.
 """
@@ -31,7 +31,7 @@ TOKEN = "a-token-for-tests-0123456789"
 
 
 def needs(what, there):
-    """Skips a class if a requirement is missing that only `make test` installs."""
+    """Skips a class if it lacks a requirement that only `make test` installs."""
     return unittest.skipUnless(there or REQUIRED, f"{what} is not here; make test installs it")
 
 
@@ -53,7 +53,7 @@ def for_class(test, context):
 
 
 def wait_for(what, seconds=20.0, text=""):
-    """The first true answer of what(). The test fails if that takes longer."""
+    """Returns the first true answer of what(). The test fails if that takes longer."""
     end = time.monotonic() + seconds
     while not (found := what()):
         if time.monotonic() > end:
@@ -64,7 +64,7 @@ def wait_for(what, seconds=20.0, text=""):
 
 @contextlib.contextmanager
 def serving(place):
-    """The address of a server of `place` that runs in a thread."""
+    """Yields the address of a server of `place` that runs in a thread."""
     import uvicorn
 
     from headrace.monitor import serve
@@ -98,16 +98,17 @@ def fetch(address, headers=None, token=TOKEN, method="GET"):
 
 
 def re_names(expression):
-    """Names of metrics in an expression of Prometheus."""
+    """Returns the names of metrics in a Prometheus expression."""
     return re.findall(r"headrace_[a-z_]+", expression)
 
 
 NOT_ROOT = "" if os.geteuid() == 0 else "another user can be played by root alone"
-STRANGER = 54_321  # number of a user that need not exist
+STRANGER = 54_321  # id of a user that need not exist
 
 
 def as_user(user, what, seconds=30):
-    """The JSON value of what(), called in a child of this process as another user. Killed, and a failure, after `seconds`."""
+    """Returns the JSON value of what(), called in a child of this process as another user. After `seconds`, the child
+    is killed, and the test fails."""
     ours, theirs = os.pipe()
     child = os.fork()
     if child == 0:

@@ -1,4 +1,4 @@
-"""Alerts: rules and their errors, when they hold, deliveries by a command and a webhook, lost deliveries."""
+"""Alerts: rules and their errors, when they hold, deliveries through a command and a webhook, lost deliveries."""
 
 import http.server
 import json
@@ -15,7 +15,7 @@ from headrace.monitor.synthetic import Job, Synthetic
 
 
 def sweep(time, waits, calls=0):
-    """One rank for each share of waiting since the last second."""
+    """Returns one rank for each share of waiting since the last second."""
     return Sweep(time, [Reading(Rank("j", rank, len(waits), 1, "h", "p", 0.0), Brief(calls=calls, wait_ns=int(wait * 1e9))) for rank, wait in enumerate(waits)])
 
 

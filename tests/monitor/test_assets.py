@@ -1,4 +1,5 @@
-"""The committed build of the page is the result of its sources. Installs the packages of the lock file by npm ci, into a copy."""
+"""The committed build of the page is the result of its sources. Installs the packages of the lock file with npm ci,
+into a copy."""
 
 import json
 import os

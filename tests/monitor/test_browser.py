@@ -1,4 +1,5 @@
-"""Every view of a made-up run of 256 ranks in a browser: its sums against the database, filters, keys, colours, width."""
+"""Every view of a synthetic run of 256 ranks in a browser: its sums compared with the database, filters, keys, colours,
+width."""
 
 import tempfile
 import unittest
@@ -178,7 +179,7 @@ class Views(Recorded):
         self.assertAlmostEqual(self.at.sum("waiting"), sum(line["mean"]) / len(line["mean"]), 6)
         self.assertEqual(self.page.get_attribute("[data-slowest]", "data-slowest"), "37")
         plot = self.page.query_selector("[data-plot=wait] .u-over").bounding_box()
-        self.page.mouse.move(plot["x"] + plot["width"] * 0.3, plot["y"] + 50)  # a stretch of time by the mouse
+        self.page.mouse.move(plot["x"] + plot["width"] * 0.3, plot["y"] + 50)  # a time range selected with the mouse
         self.page.mouse.down()
         self.page.mouse.move(plot["x"] + plot["width"] * 0.6, plot["y"] + 50, steps=4)
         self.at.after(self.page.mouse.up)
@@ -273,7 +274,7 @@ class Live(support.Scratch):
             self.assertEqual(at.complaints, [])
 
     def test_stacks_by_a_button(self):
-        """As the made-up ranks have no processes, the debugger's answer is made up, too."""
+        """As the synthetic ranks have no processes, the debugger's answer is also synthetic."""
         started = support.threading.Event()
 
         def made_up(job, everyone, stop):
@@ -351,7 +352,7 @@ class Live(support.Scratch):
             for _ in range(4):
                 before = at.sum("call count")
                 at.page.wait_for_function("before => Number(document.querySelector('[data-sum=\"call count\"]').dataset.value) > before", arg=before)
-                # The made-up ranks make a known number of calls a second, so a sum tells its time range.
+                # The synthetic ranks make a known number of calls per second, so a sum reveals its time range.
                 seconds = (at.sum("call count") - 8 * 2) / (8 * 14 * 200)
                 lags.append(support.time.time() - (collector.source.jobs[0].began + seconds))
             print(f"lag of live figures: {[round(lag, 2) for lag in lags]} s")

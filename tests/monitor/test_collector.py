@@ -1,4 +1,4 @@
-"""The collector's thread, the machine's figures, and a management library of GPUs that is missing."""
+"""The collector's thread, the machine's figures, and a missing GPU management library."""
 
 import importlib.util
 import os
@@ -58,7 +58,7 @@ class Collecting(support.Scratch):
         self.assertEqual(db.execute("SELECT ended FROM jobs").fetchall(), [(1,)])
 
     def test_a_wall_clock_that_jumps(self):
-        """Spans continue as before, and marks of ranks are at their places."""
+        """Spans continue as before, and marks of ranks are at the right places."""
         before = clock.now()
         for jump in (-86400, 86400):
             with unittest.mock.patch("time.time", return_value=support.time.time() + jump):

@@ -1,4 +1,4 @@
-"""`headrace monitor export`: answers by SQL in three forms, Parquet, and errors for wrong questions."""
+"""`headrace monitor export`: answers to SQL in three formats, Parquet, and errors for wrong questions."""
 
 import contextlib
 import csv

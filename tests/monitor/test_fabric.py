@@ -1,4 +1,4 @@
-"""Links: readers on a made-up tree of sysfs, wrong counters, the sums of nodes and links, the users of a link."""
+"""Links: readers on a synthetic sysfs tree, wrong counters, the sums of nodes and links, the users of a link."""
 
 import resource
 import time
@@ -41,7 +41,7 @@ class Tree(support.Scratch):
         (self.folder / path).write_text(str(text))
 
     def count(self, seconds):
-        """Counters after that time: traffic of 4 GB/s in and 2 GB/s out on InfiniBand."""
+        """Returns the counters after `seconds`: traffic of 4 GB/s in and 2 GB/s out on InfiniBand."""
         for path, rate in ((self.ib + "counters/port_rcv_data", 10 ** 9), (self.ib + "counters/port_xmit_data", 5 * 10 ** 8), (self.ib + "counters/port_rcv_packets", 1000),
                            (self.ib + "counters/port_xmit_packets", 500), (self.ib + "counters/symbol_error", 3), (self.ib + "counters/port_rcv_errors", 2),
                            (self.ib + "counters/port_xmit_wait", 70), (self.ib + "counters/port_xmit_discards", 4), (self.roce + "hw_counters/packet_seq_err", 6),
@@ -215,7 +215,7 @@ class Large(support.Scratch):
                 self.assertEqual((len(found["nodes"]), sum(row["ranks"] for row in found["nodes"])), (1024, 4096))
 
     def test_the_cost_of_a_look_and_its_memory(self):
-        """The collector reads less often if reading takes long; figures of hosts are kept at a bounded rate."""
+        """The collector reads less often if reading takes long; host figures are stored at a limited rate."""
         class Hosts:
             remarks = []
 
@@ -236,10 +236,10 @@ class Large(support.Scratch):
             collector.round()
         cost = (time.thread_time() - before) / 4
         self.assertGreater(collector.period, 1.0)
-        self.assertLess(cost / collector.period, 0.08, f"{cost} s a look, each {collector.period} s")  # 5 % on a machine that does nothing else
+        self.assertLess(cost / collector.period, 0.08, f"{cost} s a look, each {collector.period} s")  # 5 % on an otherwise idle machine
         self.assertLess(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory, 64 << 10)
         rows = history.db.execute("SELECT count(DISTINCT time) FROM machine").fetchone()[0]
-        # 9,000 figures are kept every few seconds only; a slow machine reads less often, over a longer time.
+        # 9,000 figures are stored only every few seconds; a slow machine reads less often, over a longer time.
         pause = sum(map(len, Hosts().look().values())) / collector_module._MACHINE_ROWS - 0.5
         self.assertGreater(pause, 2)
         self.assertIn(rows, range(1, 2 + int((source.time - begun) / pause)))

@@ -126,7 +126,7 @@ class Life(support.Scratch):
         self.assertEqual(set(levels), {0, 1, 2})
         self.assertLess(sum(levels.values()), 150)
         self.assertEqual(history.db.execute("SELECT sum(sent_bytes) FROM samples").fetchone(), history.db.execute("SELECT sum(sent_bytes) FROM ranks").fetchone())
-        # Every second is in one span, and in no other.
+        # Every second is in exactly one span.
         spans = history.db.execute("SELECT began, ended FROM spans WHERE what = 0 ORDER BY began").fetchall()
         for (_, ended), (began, _) in zip(spans, spans[1:]):
             self.assertEqual(ended, began)
@@ -226,7 +226,7 @@ class Life(support.Scratch):
         self.assertEqual(history.db.execute("SELECT sum(sent) FROM samples").fetchone(), history.db.execute("SELECT sum(sent) FROM ranks").fetchone())
 
     def test_a_disk_that_is_full_indeed(self):
-        """The system refuses to let files grow; in another process, since that limit is a process's."""
+        """The system refuses to let files grow; in another process, since the limit applies to a process."""
         done = subprocess.run([sys.executable, "-c", f"""
 import resource, signal, sys
 sys.path[:0] = {[str(support.ROOT / "python")]!r}

@@ -30,7 +30,7 @@ SECRET = b"a secret for tests, 0123456789"
 
 
 class Part:
-    """Some ranks of a made-up job, as seen by one host. The test sets the clock."""
+    """Some ranks of a synthetic job, as seen by one host. The test sets the clock."""
 
     def __init__(self, job, ranks, host):
         self.made, self.ranks, self.host = Synthetic(job), ranks, host
@@ -175,7 +175,7 @@ class Reports(Gathering):
         self.there.made.time = self.job.began + 100
         time.sleep(0.2)
         gone = self.there.sweep(True).readings
-        self.there.ranks = range(0)  # their processes have ended as well
+        self.there.ranks = range(0)  # their processes have also ended
         self.listen(self.port)
         self.collect()
         self.rounds(self.all_there, "all ranks")
@@ -303,7 +303,7 @@ class Refusals(Gathering):
         self.assertEqual((len(heard[0]), heard[1]), (72, b""))
 
     def tampered(self, change):
-        """Sends one message, with its bytes changed on the way."""
+        """Sends one message, with its bytes changed in transit."""
         connection = self.channel()
         connection.send(self.a_report())
         connection.receive()
@@ -368,7 +368,7 @@ class Refusals(Gathering):
         self.lost("its report has a number out of its range")
 
     def test_random_damage_is_refused_or_can_be_kept(self):
-        """The worst that a holder of the secret may send: the report is refused, or its content does no harm."""
+        """The worst that a holder of the secret may send: the report is rejected, or its content is harmless."""
         seed = int(time.time())
         print(f"seed {seed}")
         noise = random.Random(seed)
@@ -449,7 +449,7 @@ class Secrets(support.Scratch):
 
     @support.SERVER
     def test_two_commands(self):
-        """Commands as users start them; the secret by standard input, as ssh would pass it."""
+        """Commands as users start them, with the secret on standard input, as ssh would pass it."""
         environment = {**os.environ, "XDG_STATE_HOME": str(self.folder), "HEADRACE_SHM_DIR": str(self.folder), "PYTHONPATH": str(support.ROOT / "python")}
         start = lambda *words, **more: subprocess.Popen([support.sys.executable, "-m", "headrace", "monitor", *words], text=True, env=environment, stderr=subprocess.PIPE, **more)  # noqa: E731
         monitor = start("--port", "0", "--reports", "0", stdout=subprocess.DEVNULL)

@@ -1,5 +1,5 @@
-"""More runs than a list shows: running ones first, the rest counted, found by a search and by their address. And other content of the page:
-labels, dates, keys, reasons."""
+"""More runs than a list shows: running ones first, the rest counted, found by search and by address. And other content
+of the page: labels, dates, keys, reasons."""
 
 import re
 import time
@@ -189,7 +189,7 @@ class Slowest(support.Scratch):
     """A rank is named if it is the slowest more often than by chance."""
 
     def verdict(self, slowest, ranks=4):
-        """The verdict on a job whose ranks wait equally, except for one in each second that waits less."""
+        """Returns the verdict on a job whose ranks wait equally, except that one rank waits less in each second."""
         path = self.folder / f"{time.monotonic_ns()}.sqlite"
         made = History(path)
         source = Synthetic(Job(ranks=ranks, slow=0, began=NOW))

@@ -1,4 +1,5 @@
-"""halo3d on 8 ranks while it runs: the commands as users type them, the page in a browser, sums against the history and the program."""
+"""halo3d on 8 ranks while it runs: the commands as users type them, the page in a browser, sums compared with the
+history and the program."""
 
 import json
 import os
@@ -20,12 +21,12 @@ HALO3D = support.BUILD / "bin/halo3d"
 class Live(support.Scratch):
     def setUp(self):
         super().setUp()
-        # Other tests' jobs may be visible, too: this one's have the pid of their mpiexec in their name.
+        # Other tests' jobs may also be visible: this test's jobs have the pid of their mpiexec in their name.
         self.environment = {**os.environ, "HEADRACE_SHM_DIR": str(self.folder), "PYTHONPATH": str(support.ROOT / "python"), "HEADRACE_OVERSUBSCRIBE": "quiet"}
         self.history = self.folder / "history.sqlite"
 
     def halo3d(self, seconds):
-        """Starts halo3d, which runs until stop() or for that long."""
+        """Starts halo3d, which runs until stop(), at most this long."""
         job = subprocess.Popen([str(support.BUILD / "bin/mpiexec"), "--timeout", str(seconds), "-n", "8", str(HALO3D), "--local", "24", "--pattern", "step1",
                                 "--steps", "100000000", "--no-identity-check"],
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=self.environment)
@@ -106,7 +107,7 @@ class Live(support.Scratch):
             self.assertEqual(query.ranks_of(",".join(at.page.eval_on_selector_all("[data-died]", "all => all.map(each => each.dataset.died)"))), frozenset(range(8)))
             at.view("matrix")
             self.assertEqual(at.sum("bytes"), sum(row[2] for row in query.counters(db, Range(known["id"]), "sent_to")))
-            # Each rank of a 2 x 2 x 2 torus talks to three others.
+            # Each rank of a 2 x 2 x 2 torus communicates with three others.
             self.assertEqual(at.sum("pairs"), 24)
             self.assertEqual(at.complaints, [])
             # Sums of a program that ends normally are exact: this one was killed, so a call may be counted without its message.

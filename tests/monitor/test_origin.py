@@ -23,7 +23,7 @@ SLURM = {"SLURM_JOB_ID": "4711", "SLURM_JOB_NAME": "halo"}
 
 class Process(unittest.TestCase):
     def of(self, *words, **environment):
-        """The origin that the page of a process shows."""
+        """Returns the origin that a process's page shows."""
         child = subprocess.Popen([sys.executable, "-c", "import sys; print(flush=True); sys.stdin.read()", *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                  env={"PATH": os.environ["PATH"], **environment})
         self.addCleanup(child.communicate)

@@ -1,4 +1,4 @@
-"""The rules for files that another user may have put in place of this user's, one by one."""
+"""The rules for files that another user may have put in place of this user's, one at a time."""
 
 import os
 import unittest

@@ -1,4 +1,5 @@
-"""Pages of counters as a source: made here in the documented format, for cases that jobs on this machine do not show."""
+"""Pages of counters as a source: created here in the documented format, for cases that jobs on this machine do not
+show."""
 
 import json
 import os
@@ -82,7 +83,7 @@ class Readings(unittest.TestCase):
         self.assertEqual(said.details["queue"], {"posted": Count(2, 5), "unexpected": Count(1, 8)})
 
     def test_the_call_under_way_counts(self):
-        """Its wait has taken a second so far, and is in neither of the two counters, which get it at its end."""
+        """Its wait has lasted a second so far, and is in neither of the two counters, updated when it ends."""
         said = subject.reading(self.maker.page(), True, False, {})
         self.assertGreaterEqual(said.details["call"]["MPI_Recv"].ns, 10**9 + 70)
         self.assertEqual(said.details["call"]["MPI_Send"], Count(5, 500, 50))
@@ -117,7 +118,7 @@ class Readings(unittest.TestCase):
 
 
 class Files(support.Scratch):
-    """Pages of mpiexec's jobs: files in a directory, with this process as the rank."""
+    """Pages of mpiexec's jobs as files in a directory, with this process as the rank."""
 
     def setUp(self):
         super().setUp()
@@ -174,7 +175,7 @@ class Files(support.Scratch):
         self.assertEqual(mine(True), [])
 
     def test_a_page_of_a_process_that_is_no_more(self):
-        """Its pid may be another process's by now; the start time distinguishes the two."""
+        """By now, its pid may be another process's; the start time distinguishes the two."""
         self.maker = Maker(pid_started=1)
         self.file.write_bytes(self.maker.bytes())
         self.assertEqual([one.ended for one in self.mine(self.source().sweep(True))], [True])

@@ -1,6 +1,7 @@
 """The library for jobs of other MPIs: its reading of an mpi.h, its build, and its figures of a job whose messages are known.
 
-HEADRACE_PEERS (make peers) names MPICH's environment, with Open MPI's next to it if that is installed; without it those are skipped. """
+HEADRACE_PEERS (make peers) names MPICH's environment, with Open MPI's beside it if that is installed; without it, those
+tests are skipped."""
 
 import os
 import subprocess
@@ -47,7 +48,7 @@ class Command(support.Scratch):
 
 
 class Jobs(support.Scratch):
-    """A job of four ranks under each MPI, looked at while it waits."""
+    """A job of four ranks under each MPI, observed while it waits."""
 
     def job(self, bin, mpicc, how):
         library, program, go = self.folder / "pmpi.so", self.folder / "program", self.folder / "go"

@@ -1,5 +1,6 @@
-"""Counters are right: of every benchmark, halo3d in all its patterns and the course's programs, the page says to the byte what the profiling
-interface has seen the program send, by peer, by function and by size, and the calls of each function."""
+"""Counters are right: for every benchmark, halo3d in all its patterns and the course's programs, the page shows to the
+byte what the profiling interface has seen the program send, by peer, function and size, and the calls of each function.
+"""
 
 import os
 import subprocess
@@ -23,7 +24,7 @@ PROGRAMS = {
 OWN = {"MPI_Comm_rank": 1, "MPI_Comm_size": 1, "MPI_Bcast": 1}
 NOT_COMPARED = {"MPI_Init", "MPI_Init_thread", "MPI_Finalize", "MPI_Get_library_version", "MPI_Type_size", "MPI_Comm_create_keyval", "MPI_Comm_get_attr",
                 "MPI_Comm_set_attr", "MPI_Comm_test_inter", "MPI_Comm_group", "MPI_Comm_remote_group", "MPI_Group_size", "MPI_Group_translate_ranks", "MPI_Group_free"}
-# Only seen by the interface: before MPI_Init and after MPI_Finalize, or without the library's lock.
+# Calls that only the interface sees: before MPI_Init, after MPI_Finalize, or without the library's lock.
 UNLOCKED = {"MPI_Initialized", "MPI_Finalized", "MPI_Get_version", "MPI_Wtime", "MPI_Wtick"}
 
 
@@ -37,7 +38,7 @@ class Programs(support.Scratch):
         pmpi.build(cls.library, str(BIN / "mpicc"))
 
     def pages(self, program, ranks, words):
-        """(ours, those of the profiling interface), by rank."""
+        """Returns (ours, those of the profiling interface), by rank."""
         file = self.folder / f"{program}.hrc"
         saved = self.folder / program
         saved.mkdir()

@@ -1,5 +1,5 @@
-"""The page while a job runs: plots, tables and cells are renewed in place, a drag selects the time dragged over, the state shows the age of
-figures."""
+"""The page while a job runs: plots, tables and cells are renewed in place, dragging selects the time range, the state
+shows the age of figures."""
 
 import threading
 import time
@@ -59,7 +59,7 @@ class Renewal(support.Scratch):
         self.addCleanup(self.page.close)
 
     def draws(self, count):
-        """Waits until the page has been drawn that many times again."""
+        """Waits until the page has been redrawn `count` times."""
         before = int(self.page.evaluate("document.body.dataset.drawn"))
         self.page.wait_for_function("until => Number(document.body.dataset.drawn) >= until", arg=before + count)
 
@@ -99,7 +99,7 @@ class Renewal(support.Scratch):
             return [line.time[0], line.time[line.time.length - 1]];
         }""")
         self.page.mouse.move(plot["x"] + plot["width"] * 0.5, plot["y"] + 60)
-        self.draws(12)  # the run gets longer meanwhile by more than what is allowed below
+        self.draws(12)  # meanwhile the run gets longer by more than is allowed below
         self.page.mouse.move(plot["x"] + plot["width"] * 0.7, plot["y"] + 60)
         self.at.after(self.page.mouse.up)
         chosen = self.page.evaluate("[...new URLSearchParams(location.search)].filter(([key]) => key === 'from' || key === 'to').map(([, value]) => Number(value))")
@@ -177,7 +177,7 @@ class Renewal(support.Scratch):
         self.page.wait_for_function("before => Number(document.querySelector('.state').dataset.time) > before", arg=before)
 
     def looks(self):
-        """The look of the state without colours: its words, its sign and its border."""
+        """Returns the appearance of the state without colours: its words, its sign and its border."""
         return self.page.evaluate("""() => { const place = document.querySelector(".state"), style = getComputedStyle(place);
             return [place.textContent, getComputedStyle(place, "::before").content, style.borderTopStyle]; }""")
 

@@ -81,7 +81,7 @@ class Serving(support.Scratch):
         self.assertEqual(fetch(self.address + "/api/jobs", {"Cookie": cookie.split(";")[0]}, token=None)[0], 200)
 
     def test_actions_are_for_the_page_alone(self):
-        """A page of another port of this host would bring the cookie along."""
+        """A page from another port of this host would send the cookie along."""
         netloc = urllib.parse.urlsplit(self.address).netloc
         for origin in ("http://127.0.0.1:1", "http://evil.example", "null", ""):
             self.assertEqual(self.get("/api/stack?job=1", method="POST", headers={"Origin": origin}), (403, {"problem": "only the monitor's own page may ask for this"}), origin)
@@ -192,7 +192,7 @@ class Live(support.Scratch):
         self.assertTrue({"title", "uid", "schemaVersion", "panels", "templating", "time"} <= dashboard.keys())
         self.assertEqual(len({panel["id"] for panel in dashboard["panels"]}), len(dashboard["panels"]))
         taken = set()
-        for panel in dashboard["panels"]:  # each has the fields that Grafana needs, and no two are at the same position
+        for panel in dashboard["panels"]:  # each has Grafana's required fields, and no two share a position
             self.assertTrue({"id", "type", "title", "gridPos", "datasource", "targets"} <= panel.keys(), panel)
             at = panel["gridPos"]
             cells = {(x, y) for x in range(at["x"], at["x"] + at["w"]) for y in range(at["y"], at["y"] + at["h"])}

@@ -1,4 +1,4 @@
-"""`headrace stack`: what debuggers print, groups of equal stacks, and the ranks of a real job."""
+"""`headrace stack`: debuggers' output, groups of equal stacks, and the ranks of a real job."""
 
 import json
 import os

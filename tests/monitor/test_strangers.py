@@ -1,4 +1,4 @@
-"""Other users of the host, and strangers at a port: attacks on top, the monitor and its collectors."""
+"""Other users of the host, and strangers at a port: attacks on `top`, the monitor and its collectors."""
 
 import contextlib
 import http.client
@@ -160,7 +160,7 @@ class Pages(support.Scratch):
             listener.bind(str(self.folder / f"{NAME}10"))
 
     def look(self, *words):
-        """Looks like top does, with little memory."""
+        """Reads pages as `top` does, with little memory."""
         used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (used + (256 << 20),) * 2)
         with unittest.mock.patch.dict(os.environ, {"HEADRACE_SHM_DIR": str(self.folder)}), contextlib.redirect_stdout(io.StringIO()) as said:
@@ -198,7 +198,7 @@ class Pages(support.Scratch):
             self.assertEqual(counters.directories(), [])
 
     def test_memory_files_of_another_users_processes(self):
-        """Root sees them, each as its owner's; changes to them meanwhile give a remark."""
+        """Root sees them, each as its owner's; changes to them meanwhile produce a remark."""
         ready, done = os.pipe(), os.pipe()
         child = os.fork()
         if child == 0:
@@ -224,7 +224,7 @@ class Pages(support.Scratch):
         self.addCleanup(os.waitpid, child, 0)
         self.addCleanup(os.kill, child, 9)
         os.read(ready[0], 1)
-        own = subject.Pages()  # without the switch, root sees its own pages only
+        own = subject.Pages()  # without the switch, root sees only its own pages
         self.addCleanup(own.close)
         self.assertFalse([one for one in own.sweep(True).readings if one.rank.job.startswith("headrace_5_5")])
         source = subject.Pages(everyone=True)
@@ -249,7 +249,7 @@ class Pages(support.Scratch):
 
 
 class Files(support.Scratch):
-    """Files of the monitor that another user has made first."""
+    """Files of the monitor that another user has created first."""
 
     def test_a_history_of_another_user_is_left_alone(self):
         path = self.folder / "history.sqlite"
@@ -271,7 +271,7 @@ class Files(support.Scratch):
 
 
 class Statements(support.Scratch):
-    """--sql can read, and do nothing else."""
+    """--sql can only read."""
 
     def setUp(self):
         super().setUp()
@@ -330,7 +330,7 @@ class Runs(support.Scratch):
             db.execute("PRAGMA journal_mode = DELETE")
 
     def change(self, *statements):
-        """The run changed by these statements, in another file."""
+        """Returns the run changed by these statements, in another file."""
         made = self.folder / "changed.hrrun"
         made.write_bytes(self.path.read_bytes())
         with contextlib.closing(sqlite3.connect(made, isolation_level=None)) as db:
@@ -358,7 +358,7 @@ class Saved(Runs):
                 connect(self.change(*self.instead(table)), 20)
         for statements, sentence in (
                 (["CREATE TRIGGER t AFTER INSERT ON jobs BEGIN SELECT 1; END"], "triggers"), ([f"CREATE TABLE t{i}(x)" for i in range(300)], "more tables"),
-                (["DROP TABLE machine", "CREATE VIRTUAL TABLE machine USING fts5(time, host, what, value)"], "no plain table"),
+                (["DROP TABLE machine", "CREATE VIRTUAL TABLE machine USING fts5(time, host, what, value)"], "not a plain table"),
                 (["ALTER TABLE ranks ADD COLUMN x INTEGER"], "other columns"),
                 (["ALTER TABLE jobs DROP COLUMN program", "ALTER TABLE jobs ADD COLUMN program TEXT GENERATED ALWAYS AS (zeroblob(1000000000)) VIRTUAL"], "other columns")):
             with self.assertRaisesRegex(Unreadable, sentence):
@@ -443,7 +443,7 @@ class Times(support.Scratch):
                 with socket.create_connection(("127.0.0.1", port), timeout=10) as made:
                     made.sendall(said)
                     self.ends(made)
-            with socket.create_connection(("127.0.0.1", port), timeout=10) as slow:  # a letter now and then does not extend its time
+            with socket.create_connection(("127.0.0.1", port), timeout=10) as slow:  # an occasional letter does not extend its time
                 begin = time.monotonic()
                 with contextlib.suppress(ConnectionError):
                     while time.monotonic() - begin < 10:

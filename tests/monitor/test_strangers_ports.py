@@ -1,4 +1,5 @@
-"""Strangers at the ports of a real monitor, and commands that others try to keep from ending. Ten seconds and more each."""
+"""Strangers at the ports of a real monitor, and commands that others try to keep running. Each takes ten seconds or
+more."""
 
 import contextlib
 import json
@@ -66,7 +67,7 @@ class Port(support.Scratch):
         return seldom_dropped(self.get("/metrics")[1].decode(), why)
 
     def test_a_thousand_half_requests(self):
-        """They end neither the page nor the collector, also of a monitor that may open half as many files."""
+        """They end neither the page nor the collector, even of a monitor that may open half as many files."""
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, hard), hard))
         self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))

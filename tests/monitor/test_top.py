@@ -92,7 +92,7 @@ class Top(unittest.TestCase):
 
     def test_an_equal_job_has_no_slowest_rank(self):
         class Equal(Ticking):
-            """In each reading, another rank waits a little less."""
+            """In each reading, a different rank waits a little less."""
 
             def sweep(self, details):
                 found = super().sweep(details)
@@ -114,7 +114,7 @@ class Top(unittest.TestCase):
         return Reading(Rank("job", rank, 2, 10 + rank, "here", "program", 0.0), Brief(*brief), False, {"call": {name: Count(*count) for name, count in calls.items()}}, function)
 
     def test_the_call_under_way_is_counted(self):
-        """One rank has been in a call since before the first reading, and has begun no other; the other one computes."""
+        """One rank has been in the same call since before the first reading; the other one computes."""
         then, now = (Sweep(time_, [self.reading(0, (5, 100, 0), {"MPI_Barrier": (1, 0, 100)}, "MPI_Barrier"), self.reading(1, (0, 0, 0), {})]) for time_ in (10.0, 12.0))
         (row,) = top.rows(then, now)
         self.assertEqual((row.functions, row.mpi_share), ({"MPI_Barrier": 0.5}, 0.5))
@@ -132,7 +132,7 @@ class Top(unittest.TestCase):
         self.assertEqual(sum(shares), 100)
 
     def test_a_wait_is_part_of_a_call(self):
-        """In a long call the waits that have ended are counted before its length is."""
+        """In a long call, completed waits are counted before its length is."""
         then = Sweep(10.0, [self.reading(rank, (5, 0, 0), {}, "MPI_Waitall") for rank in range(2)])
         now = Sweep(11.0, [self.reading(rank, (6, 100_000_000, 700_000_000), {}, "MPI_Waitall") for rank in range(2)])
         (row,) = top.rows(then, now)

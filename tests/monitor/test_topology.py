@@ -1,4 +1,4 @@
-"""Switches from Slurm's and ibnetdiscover's files, and the inside of a host from a made-up sysfs."""
+"""Switches from Slurm's and ibnetdiscover's files, and the inside of a host from a synthetic sysfs."""
 
 import dataclasses
 import unittest
@@ -46,8 +46,8 @@ class Files(support.Scratch):
         self.assertEqual(found, {"leaf1": (["node0001", "node0002"], ["spine"]), "spine": (["H-0c42a1030003"], ["leaf1"])})
 
     def test_wrong_files(self):
-        for text, words in (("", "names no switch"), ("SwitchName=a Nodes=n[1-x]", "is no range of numbers"), ("SwitchName=a Nodes=n[1-9999999999]", "is no range"),
-                            ("SwitchName=a Nodes=n[9-1]", "is no range"), ("SwitchName=a Nodes=n[" + "9" * 5000 + "]", "is no range"), ("SwitchName=a Nodes=" + "n" * 300, "is no list of names"),
+        for text, words in (("", "names no switch"), ("SwitchName=a Nodes=n[1-x]", "is not a range of numbers"), ("SwitchName=a Nodes=n[1-9999999999]", "is not a range"),
+                            ("SwitchName=a Nodes=n[9-1]", "is not a range"), ("SwitchName=a Nodes=n[" + "9" * 5000 + "]", "is not a range"), ("SwitchName=a Nodes=" + "n" * 300, "is not a list of names"),
                             ("SwitchName=s[0-9999] Nodes=n[0-9999]", "more than"), ("Nodes=n[0-99999]\n" * 9999, "more than"), ("SwitchName=a Nodes=n" + "[0-9]" * 50, "more than"),
                             ("SwitchName=a Nodes=n[0-99999][0-99999]", "more than"), ("SwitchName=s[0-20000]", "more than"), ("\0\xff" * 1000, "names no switch")):
             with self.assertRaisesRegex(topology.Wrong, words, msg=text[:30]):

@@ -1,4 +1,5 @@
-"""Two hosts made of namespaces: a job on both, a monitor on the first, a collector on the second, by the commands that users type.
+"""Two hosts made of namespaces: a job on both, a monitor on the first, a collector on the second, with the commands
+that users type.
 
 Run by namespace_test.py (tests/hosts/bed/README.md)."""
 
@@ -17,7 +18,7 @@ ROOT = support.ROOT
 BUILD = Path(os.environ["HR_BUILD"])
 HOSTS = os.environ["HR_HOSTS"]
 NAMES = os.environ["HR_HOST_NAMES"].split()
-ADDRESS = "10.77.0.1"  # address by which the second host reaches the first
+ADDRESS = "10.77.0.1"  # address at which the second host reaches the first
 
 
 @support.SERVER
@@ -46,7 +47,7 @@ class TwoHosts(unittest.TestCase):
         return self.start(host, sys.executable, "-B", "-m", "headrace", "monitor", *words, **more)
 
     def ask(self, name):
-        """Asks on the first host, since the page is on its loopback only."""
+        """Queries the page on the first host, since it is only on that host's loopback."""
         code = f"import urllib.request as u; print(u.urlopen('{self.address}/{name}{'&' if '?' in name else '?'}token={self.token}', timeout=10).read().decode())"
         done = subprocess.run([HOSTS, "exec", NAMES[0], sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
         return json.loads(done.stdout)
@@ -89,7 +90,7 @@ class TwoHosts(unittest.TestCase):
         lost = support.wait_for(lambda: self.reporters(False), 60, "the loss")
         self.assertEqual(lost[0]["ranks"], 2)
         self.end(collector)
-        # By mpiexec, which also starts programs without MPI.
+        # Starts it with mpiexec, which also starts programs without MPI.
         collector = self.start(NAMES[0], str(BUILD / "bin/mpiexec"), "--hosts", NAMES[1], "-ppn", "1", sys.executable, "-B", "-m", "headrace", "monitor", "--report-to", f"{ADDRESS}:8643")
         support.wait_for(lambda: self.reporters(True), 60, "the collector again")
         self.end(collector)

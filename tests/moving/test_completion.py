@@ -86,7 +86,7 @@ class Others(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("zsh"), "no zsh here")
     def test_zsh_completes(self):
-        """At a terminal: the line is typed, then a tab, and the shell writes the rest of the word."""
+        """On a terminal: the line is typed, then a tab, and the shell writes the rest of the word."""
         place = SHARE / "zsh/site-functions"
         child, terminal = pty.fork()
         if child == 0:

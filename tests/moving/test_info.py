@@ -67,7 +67,7 @@ class ModuleFiles(unittest.TestCase):
 
 
 class Command(unittest.TestCase):
-    """The command itself, when its output is closed or its files are missing."""
+    """The command itself, with its output closed or its files missing."""
 
     def test_nobody_reads(self):
         reader, writer = os.pipe()

@@ -1,4 +1,5 @@
-"""The tables of docs/coming-from.md: every option that they name is passed to mpiexec, which accepts it, notes it or refuses it."""
+"""The tables of docs/coming-from.md: every option that they list is passed to mpiexec, which accepts it, notes it or
+refuses it."""
 
 import re
 import tempfile
@@ -13,7 +14,7 @@ PAGE = (ROOT / "docs/coming-from.md").read_text(encoding="utf-8")
 
 
 def table(name):
-    """Options in the cells of a table, without the first cells (taken) or the last ones (noted, refused)."""
+    """Returns the options in a table, without the first cells (taken) or the last ones (noted, refused)."""
     body = re.search(rf"<!-- options: {name} -->\n(.*?)<!-- end -->", PAGE, re.S)[1]
     rows = [line.strip("|").split("|") for line in body.splitlines() if line.startswith("| ")][1:]
     cells = [cell for row in rows for cell in (row[1:] if name == "taken" else row[:1])]
@@ -66,7 +67,7 @@ class Options(unittest.TestCase):
                 self.assertNotIn("unknown", result.stderr)
 
     def test_the_page_names_every_option_that_is_refused(self):
-        """The page names each option, so that readers find it."""
+        """The page lists each option, so that readers find it."""
         import json
         refused = [entry for entry in json.loads(run(BIN / "mpiexec", "--list-options").stdout) if entry["effect"] == "refused"]
         written = {word.lstrip("-") for text in table("refused") for word in text.split()[:1]}

@@ -46,14 +46,14 @@ class Versions(unittest.TestCase):
                     self.assertRegex(text, rf"[ \\]{re.escape(package)}\s", name)
 
     def test_images_take_the_sources_alone(self):
-        """COPY . leaves out what git ignores as a directory: gigabytes in a tree that was built."""
+        """COPY . omits the directories that git ignores: gigabytes in a built tree."""
         def words(name):
             return {line.strip("/").removeprefix("**/") for line in (ROOT / name).read_text(encoding="utf-8").splitlines()}
         ignored = {word for word in words(".gitignore") if not word.startswith("*")}
         self.assertLessEqual(ignored, words(".dockerignore"))
 
     def test_all_know_both_network_libraries(self):
-        """A build without one of their headers succeeds, but its jobs cannot use that library."""
+        """A build without the headers of one of them succeeds, but its jobs cannot use that library."""
         settings = {name for path in (ROOT / "cmake").glob("*.cmake")
                     for name in re.findall(r"HEADRACE_[A-Z]+_INCLUDE_DIR", path.read_text(encoding="utf-8"))}
         libraries = {"HEADRACE_UCX_INCLUDE_DIR": "ucx", "HEADRACE_OFI_INCLUDE_DIR": "libfabric"}
@@ -88,7 +88,8 @@ class _Record:
 
 
 class Spack(unittest.TestCase):
-    """Without Spack, which no package index has: the recipe is valid Python, and its directives are recorded and checked."""
+    """Without Spack, which is in no package index: the recipe is valid Python, and its directives are recorded and
+    checked."""
 
     def setUp(self):
         record = _Record()
@@ -230,7 +231,7 @@ def _modules():
 
 
 class ModuleFiles(unittest.TestCase):
-    """A module file is loaded by the real module commands: afterwards mpiexec is found, and a program built by its mpicc runs."""
+    """The real module commands load a module file: then mpiexec is found, and a program built with its mpicc runs."""
 
     @contextmanager
     def tree(self, kind, name):

@@ -51,7 +51,7 @@ class Removed(unittest.TestCase):
         functions = ("#define HEADRACE_OWN_REMOVED_NAMES\n#include <mpi.h>\n"
                      "static int MPI_Address(const void* p, MPI_Aint* a) { return MPI_Get_address(p, a); }\n"
                      "int main(void) { MPI_Aint a; return MPI_Address(&a, &a); }\n")
-        # A profiling tool wraps the functions that it finds: this has only the definition of one.
+        # A profiling tool wraps the functions that it finds: this one only defines one of them.
         wraps = "#include <mpi.h>\nint MPI_Type_lb(MPI_Datatype t, MPI_Aint* d) { (void)t; *d = 0; return 0; }\n"
         for compiler in COMPILERS:
             for text in (macros, functions, wraps):

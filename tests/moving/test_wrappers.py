@@ -1,4 +1,5 @@
-"""Compilers and launchers under the names of other libraries, and the variables and options by which they name a compiler."""
+"""Compilers and launchers under the names of other libraries, and the variables and options with which they specify a
+compiler."""
 
 import os
 import re
@@ -114,7 +115,7 @@ class Names(unittest.TestCase):
             self.assertIn("HEADRACE_CC=/path/to/compiler", result.stderr)
 
     def test_no_compiler_at_all(self):
-        """A wrapper of a build from another machine, on a machine that has neither its compiler nor any other."""
+        """A wrapper from a build on another machine, on a machine that has neither its compiler nor any other."""
         tools = self.folder / "tools"
         tools.mkdir()
         for tool in ("sh", "readlink", "dirname", "sed"):
@@ -148,7 +149,7 @@ class Names(unittest.TestCase):
 
 class Questions(unittest.TestCase):
     def test_ompi_info(self):
-        """The output has the lines that scripts look for, and does not claim to be Open MPI."""
+        """The output contains the lines that scripts look for, and does not claim to be Open MPI."""
         text = run(BIN / "ompi_info", "--parsable", "--all").stdout
         self.assertIn("mca:mpi:base:param:mpi_built_with_cuda_support:value:true\n", text)
         self.assertIn(f"path:prefix:{BUILD}\n", text)

@@ -1,4 +1,4 @@
-// Buffered sends (section 3.6): they complete before any receive, need no more room than their size and the overhead
+// Buffered sends (section 3.6): they complete before any receive, need no more space than their size and the overhead
 // per message, release the buffer, and report an error if it is too small.
 #include <vector>
 
@@ -14,7 +14,7 @@ void token(int peer, bool send) {
   }
 }
 
-// A buffer of exactly the standard's size takes exactly that many messages, repeatedly.
+// A buffer of exactly the size that the standard requires holds exactly this number of messages, repeatedly.
 void exact_size(const check::Environment& mpi) {
   constexpr int kMessages = 7, kInts = 5000, kRounds = 20;
   std::vector<int> data(kInts);

@@ -34,7 +34,7 @@ int isend(int form, const std::vector<int>& data, MPI_Request* request) {
                    : MPI_Issend(data.data(), count, MPI_INT, right, 7, MPI_COMM_WORLD, request);
 }
 
-// A cancelled send without a receive does not exist on either side any more, and the next message is received instead.
+// A cancelled send without a receive no longer exists on either side, and the next message is received instead.
 void unmatched_sends() {
   for (const auto& [form, ints] : {std::pair{0, 300'000}, {1, 300'000}, {1, 2}, {1, 0}}) {
     std::vector<int> first(static_cast<std::size_t>(ints), 1);
@@ -72,8 +72,8 @@ void many_sends() {
   CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-// The receive is posted before, at the same time or after: both sides have the same result, and data is complete or
-// unchanged.
+// The receive is posted before, during or after the cancellation: both sides have the same result, and the data is
+// complete or unchanged.
 void sends_that_meet_receives() {
   int cancelled_ones = 0;
   for (int round = 0; round < 400; ++round) {
@@ -101,7 +101,7 @@ void sends_that_meet_receives() {
     }
     CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));  // so that the next message matches the next receive
   }
-  CHECK(cancelled_ones < 400);  // those whose receive was posted are not cancelled
+  CHECK(cancelled_ones < 400);  // sends whose receive was posted are not cancelled
 }
 
 // A message that a matched probe has taken out of the queue counts as matched.

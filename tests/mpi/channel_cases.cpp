@@ -85,7 +85,7 @@ void wildcards() {
   });
 }
 
-// Threads that share one communicator take messages from one queue by matched probes: each message arrives once and
+// Threads that share one communicator take messages from one queue with matched probes: each message arrives once and
 // complete.
 void shared_probes() {
   constexpr int kEach = 40;
@@ -162,7 +162,7 @@ void cancel() {
     }
     for (int i = 0; i < kReceives; i += 2) CHECK_OK(MPI_Cancel(&requests[i]));
     CHECK_OK(MPI_Sendrecv(nullptr, 0, MPI_INT, peer, t, nullptr, 0, MPI_INT, peer, t, MPI_COMM_WORLD,
-                          MPI_STATUS_IGNORE));  // the peer's receives are cancelled, too
+                          MPI_STATUS_IGNORE));  // the peer's receives are also cancelled
     CHECK_OK(MPI_Sendrecv(nullptr, 0, MPI_INT, peer, 0, nullptr, 0, MPI_INT, MPI_PROC_NULL, 0, comm,
                           MPI_STATUS_IGNORE));  // matches the first remaining receive
     for (int i = 1; i < kReceives / 2; ++i) CHECK_OK(MPI_Send(&i, 1, MPI_INT, peer, i, comm));
@@ -207,7 +207,7 @@ void persistent() {
       }
       for (int i = 0; i < kComms; ++i) CHECK_EQ(in[i], peer * 1000 + round * 10 + i);
     }
-    // The receives are completed by other calls; the handles of the sends are freed while these may be active.
+    // The receives are completed by other calls; the handles of the sends are freed while the sends may be active.
     for (int i = 0; i < kComms; ++i) out[i] = 7;
     CHECK_OK(MPI_Startall(2 * kComms, requests));
     for (int i = 0; i < kComms; ++i) CHECK_OK(MPI_Request_free(&requests[i]));
@@ -222,7 +222,7 @@ void persistent() {
   free_all(comms);
 }
 
-// Partitions that threads mark ready, on communicators whose plain messages have channels and the same tags.
+// Partitions that threads mark ready, on communicators whose plain messages use channels and the same tags.
 void partitioned() {
   constexpr int kPartitions = 8;
   in_threads([](int t, MPI_Comm comm) {
@@ -249,7 +249,7 @@ void partitioned() {
   });
 }
 
-// Many times, a communicator is freed or disconnected while messages on it are pending.
+// Repeatedly frees or disconnects a communicator while messages on it are pending.
 void freed() {
   const int peer = rank ^ 1;
   for (int round = 0; round < 100; ++round) {
@@ -268,7 +268,7 @@ void freed() {
   }
 }
 
-// Messages between two groups, at the same time as messages of threads with channels.
+// Messages between two groups, concurrent with messages of threads with channels.
 void inter() {
   const bool odd = rank % 2 == 1;
   MPI_Comm local;
@@ -300,8 +300,8 @@ void inter() {
   free_all(comms);
 }
 
-// Communicators of parts of the job have channels, too: those of the ranks of each host in reverse order, and those of
-// every second rank. Those whose ranks are on several hosts have none, and are used at the same time.
+// Communicators of parts of the job also have channels: those of the ranks on each host in reverse order, and those of
+// every second rank. Communicators over several hosts have none, and are used concurrently.
 void parts() {
   std::vector<MPI_Comm> comms = duplicates(4);
   MPI_Comm host;
@@ -333,7 +333,7 @@ void parts() {
   free_all(comms);
 }
 
-// One thread starts requests on several channels, another completes them, during a collective operation.
+// One thread starts requests on several channels, and another completes them, during a collective operation.
 void completed_elsewhere() {
   constexpr int kComms = 3;
   const int peer = rank ^ 1;

@@ -1,6 +1,6 @@
 // Channels: threads of two ranks that exchange messages on a communicator of each thread, on one that all share and on
-// MPI_COMM_WORLD, by every kind of send, receive and wait, with wildcards; then the rare cases one by one. Every value
-// is checked. Arguments: threads, rounds, seed (default: the time; printed if a check fails).
+// MPI_COMM_WORLD, with every kind of send, receive and wait, with wildcards; then the rare cases one at a time. Every
+// value is checked. Arguments: threads, rounds, seed (default: the time; printed if a check fails).
 #include <cstdint>
 #include <cstdio>
 #include <ctime>
@@ -54,7 +54,7 @@ void check_status(const Message& message, int peer, const MPI_Status& status) {
   CHECK_EQ(status.MPI_TAG, message.tag);
 }
 
-// Completes all requests in one of many ways; statuses in the order of the requests.
+// Completes all requests with one of many calls; statuses in the order of the requests.
 void complete(int flavour, std::vector<MPI_Request>& requests, std::vector<MPI_Status>& statuses) {
   const int count = static_cast<int>(requests.size());
   statuses.resize(requests.size());
@@ -233,7 +233,7 @@ void mixes(Thread& self, int rounds) {
     const bool sends = (self.draw(2) == 0) == (self.rank == 0);
     const int send_flavour = self.draw(6);
     int receive_flavour = self.draw(14);
-    // Tags of messages on several communicators are taken in order, whichever is complete first.
+    // Tags of messages on several communicators are taken in order, whichever completes first.
     const int completion = self.draw(8);
     const bool spread = self.draw(4) == 0;
     const bool exchanges = self.draw(4) == 0;

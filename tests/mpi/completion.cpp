@@ -1,5 +1,5 @@
-// Every way to complete requests (section 3.7.5), with null and inactive requests among them, and their state
-// afterwards.
+// Every function that completes requests (section 3.7.5), with null and inactive requests among them, and the requests'
+// state afterwards.
 #include <algorithm>
 #include <array>
 #include <random>
@@ -185,8 +185,7 @@ void status_and_free(const check::Environment& mpi) {
   }
 }
 
-// Receives that complete in every way, so many that their request objects are reused: none shows the state of an
-// earlier one.
+// Enough receives, completed by every method, that request objects are reused: none shows the state of an earlier one.
 void used_again(const check::Environment& mpi) {
   enum Way { kPlain, kLong, kTruncated, kCancelled, kFreed, kWays };
   constexpr int kFew = 4, kMany = 20000, kMost = 8;
@@ -240,7 +239,7 @@ void used_again(const check::Environment& mpi) {
         if (ways[at] != kTruncated) CHECK_OK(code);
       }
     }
-    // After this message all eager ones before it have arrived, including those of the freed requests.
+    // When this message has arrived, so have all earlier eager ones, including those of the freed requests.
     CHECK_OK(MPI_Sendrecv(nullptr, 0, MPI_INT, 0, 99, nullptr, 0, MPI_INT, 0, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     for (int i = 0; i < count; ++i) {
       const auto at = static_cast<std::size_t>(i);

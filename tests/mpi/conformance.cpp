@@ -1,4 +1,4 @@
-// Cases of a conformance suite in which this library once failed. One case per run, named by the first argument;
+// Cases of a conformance suite that this library once failed. One case per run, named by the first argument;
 // "world_handler" leaves MPI_COMM_SELF's error handler unchanged.
 #include <algorithm>
 #include <cctype>
@@ -14,7 +14,7 @@
 
 namespace {
 
-// Handlers count their calls, and do nothing else.
+// The handlers only count their calls.
 int parent_calls = 0;
 int self_calls = 0;
 void on_parent(MPI_Comm*, int*, ...) { ++parent_calls; }
@@ -195,7 +195,7 @@ void mrecv_handler() {
   CHECK_OK(MPI_Comm_free(&comm));
 }
 
-// A failure invokes the handler given for the new communicator.
+// A failure invokes the error handler specified for the new communicator.
 void from_group_handler() {
   MPI_Errhandler given = handler(&on_parent);
   MPI_Errhandler self = handler(&on_self);
@@ -259,7 +259,7 @@ void bsend_uses(MPI_Comm comm, const std::vector<char>& used, const std::vector<
   CHECK_EQ(received, text);
 }
 
-// A communicator's own buffer is used first, then that of the session from which it was derived, directly or not, then
+// A communicator's own buffer has precedence, then that of the session from which it was derived, directly or not, then
 // that of the process.
 void session_buffer() {
   constexpr int kBytes = 1000 + MPI_BSEND_OVERHEAD;
@@ -418,7 +418,7 @@ void root_only() {
   CHECK_OK(MPI_Comm_free(&half));
 }
 
-// Adds more classes and codes than there are numbers, including removed ones.
+// Adds more classes and codes in total than there are numbers, and removes some.
 void error_numbers() {
   for (int i = 0; i < 70'000; ++i) {
     int error_class = 0;

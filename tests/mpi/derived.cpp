@@ -1,5 +1,5 @@
-// Derived datatypes on both sides: different layouts of one signature, in every protocol, with gaps unchanged; types
-// that are freed while in use; absolute addresses; one side derived and the other not.
+// Derived datatypes on both sides: different layouts of the same signature, with every protocol, with gaps unchanged;
+// types that are freed while in use; absolute addresses; one side derived and the other not.
 #include <cstddef>
 #include <numeric>
 #include <vector>
@@ -60,7 +60,7 @@ void transpose(const check::Environment& mpi) {
     CHECK_OK(MPI_Type_vector(edge, 1, edge, MPI_DOUBLE, &column));
     CHECK_OK(MPI_Type_create_hvector(edge, 1, sizeof(double), column, &columns));
     CHECK_OK(MPI_Type_commit(&columns));
-    CHECK_OK(MPI_Type_free(&column));  // the types of which another consists may be freed
+    CHECK_OK(MPI_Type_free(&column));  // component types may be freed
     std::vector<double> matrix(n * n);
     if (mpi.rank == 0) {
       std::iota(matrix.begin(), matrix.end(), 0.0);
@@ -83,7 +83,7 @@ void transpose(const check::Environment& mpi) {
   }
 }
 
-// A type may be freed as soon as the operation is started (section 5.1.9).
+// A type may be freed as soon as the operation has started (section 5.1.9).
 void freed_in_flight(const check::Environment& mpi) {
   constexpr int kBlocks = 30000;
   std::vector<int> data(2 * kBlocks);
@@ -134,7 +134,7 @@ void absolute(const check::Environment& mpi) {
   CHECK_OK(MPI_Type_free(&type));
 }
 
-// Data is packed by MPI_Pack on one side (MPI_PACKED matches anything).
+// One side packs its data with MPI_Pack (MPI_PACKED matches any type).
 void packed(const check::Environment& mpi) {
   MPI_Datatype type = particle_type();
   std::vector<Particle> particles(100);

@@ -1,5 +1,5 @@
 // Empty buffers at any address, including that of MPI_IN_PLACE, which Rust uses for its empty slices: with a count of
-// 0, the address has no meaning. Where MPI_IN_PLACE is allowed, it keeps its meaning.
+// 0, the address has no significance. Where MPI_IN_PLACE is allowed, it keeps its meaning.
 #include <array>
 #include <cstdint>
 #include <vector>

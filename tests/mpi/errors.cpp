@@ -1,5 +1,5 @@
-// Errors for bad input: the right class and, in Headrace, a sentence that names the function, the argument and its
-// value; through the communicator's error handler.
+// Errors for invalid input: the correct class and, in Headrace, a sentence that names the function, the argument and
+// its value; reported through the communicator's error handler.
 #include <string>
 #include <vector>
 
@@ -110,7 +110,7 @@ void count_calls(MPI_Comm* comm, int* code, ...) {
   last_class = check::error_class(*code);
 }
 
-// The handler is that of the communicator among the arguments; a duplicate inherits it.
+// The error handler of the communicator argument is called; a duplicate inherits it.
 void error_handlers() {
   MPI_Errhandler handler;
   CHECK_OK(MPI_Comm_create_errhandler(count_calls, &handler));
@@ -131,7 +131,7 @@ void error_handlers() {
   CHECK_OK(MPI_Errhandler_free(&handler));
 }
 
-// A message longer than the buffer: also reported through the handler.
+// A message longer than the buffer is also reported through the handler.
 void truncation(const check::Environment& mpi) {
   int out[3] = {1, 2, 3}, in[3] = {0, 0, 0};
   MPI_Request send;

@@ -1,5 +1,6 @@
-// Events of the tool interface: each is reported in the process in which it occurs, with its elements, in order, to its
-// subscribers only, and not after they have unsubscribed; callbacks may use MPI as far as their safety level allows.
+// Events of the tool interface: each is reported in the process in which it occurs, with its elements, in order, to
+// registered callbacks only, and not after they have been freed; callbacks may use MPI as far as their safety level
+// allows.
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -114,7 +115,7 @@ void what_there_is() {
   CHECK(after >= before);
 }
 
-// Messages of rank 0 to itself and between two ranks, short and long, sent before or after their receives are posted.
+// Messages from rank 0 to itself and between two ranks, short and long, sent before or after their receives are posted.
 void messages(int rank, int size, MPI_T_cb_safety safety, bool uses_mpi) {
   Listener matched, unexpected, begun, ended;
   matched.uses_mpi = uses_mpi;
@@ -250,7 +251,7 @@ int main(int argc, char** argv) {
   CHECK_EQ(MPI_T_event_get_num(&provided), MPI_T_ERR_NOT_INITIALIZED);
   if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS) return 1;
   {
-    // A registration from before MPI_Init receives later events.
+    // A callback registered before MPI_Init receives later events.
     Listener early;
     listen(early, "HEADRACE_MESSAGE_MATCHED", MPI_T_CB_REQUIRE_THREAD_SAFE);
     const check::Environment mpi(&argc, &argv);

@@ -1,5 +1,5 @@
-// Each way to start and complete an operation releases its resources: a process no longer grows after some thousand of
-// them.
+// Every method of starting and completing an operation releases its resources: a process stops growing after some
+// thousand operations.
 #include <unistd.h>
 
 #include <cstdio>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kBefore = 300;
 constexpr int kTimes = 4000;
-// Network libraries touch their buffers, 7 MB over libfabric 1.17, one message after the other.
+// Network libraries touch their buffers, 7 MB with libfabric 1.17, message by message.
 constexpr int kFirst = 150000;
 constexpr long kMost = 200 << 10;  // bytes; one leaked request per call would be more
 

@@ -1,5 +1,5 @@
-// Short calls take few instructions: a second process traces rank 0 step by step and counts them. The least count of
-// several calls is compared, as the other rank may be late. Argument "channel": calls under MPI_THREAD_MULTIPLE on a
+// Short calls execute few instructions: a second process single-steps rank 0 and counts them. The minimum over several
+// calls is compared, because the other rank may be late. Argument "channel": calls under MPI_THREAD_MULTIPLE on a
 // communicator with a channel.
 #include <mpi.h>
 #include <sys/prctl.h>
@@ -21,7 +21,7 @@ namespace {
 constexpr int kCalls = 20;
 constexpr long kNone = -1;
 
-// Counts the instructions between two of the traced process's traps; kNone if it has ended or cannot be traced.
+// Counts the instructions between two traps of the traced process; kNone if it has ended or cannot be traced.
 long count_between_traps(pid_t process) {
   long steps = kNone;
   int signal = 0;
@@ -37,7 +37,7 @@ long count_between_traps(pid_t process) {
   }
 }
 
-// Writes the least count of kCalls calls to `answers`.
+// Writes the minimum count over kCalls calls to `answers`.
 [[noreturn]] void trace(pid_t process, int orders, int answers) {
   char order = 0;
   long least = kNone;
@@ -54,7 +54,7 @@ long count_between_traps(pid_t process) {
   ::_exit(0);
 }
 
-// Returns the least number of instructions of a call on rank 0; the others only make the calls.
+// Returns the minimum number of instructions of a call on rank 0; the other ranks only make the calls.
 template <class Call>
 long least_of(Call&& call) {
   const bool traced = check::world_rank() == 0;
@@ -105,7 +105,8 @@ void at_most(const char* what, long found, long limit) {
   CHECK(found <= limit);
 }
 
-// Counts calls on a channel. The other rank sends the next window only after a message that the last one has arrived.
+// Counts calls on a channel. The other rank sends the next window only after a message that reports the arrival of the
+// previous one.
 int on_channel(int argc, char** argv) {
   constexpr int kWindow = 16;
   int provided = 0;
@@ -135,7 +136,7 @@ int on_channel(int argc, char** argv) {
             if (rank == 1) MPI_Recv(values, 8, MPI_BYTE, 0, 1, comm, MPI_STATUS_IGNORE);
           }),
           390);
-  // Each takes ten instructions for the counters of its thread.
+  // Each takes ten instructions for its thread's counters.
   at_most("16 MPI_Isend and MPI_Waitall on a channel", least_of([&] { window(0); }), kWindow * 450);
   drain();
   at_most("16 MPI_Irecv, MPI_Waitall and MPI_Send on a channel", least_of([&] { window(1); }), kWindow * 600);
@@ -150,7 +151,7 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   const int rank = check::world_rank();
   long sent = 1, received = 0;
-  // Memory is shared and plans exist after many calls.
+  // After many calls, shared memory and plans exist.
   for (int i = 0; i < 100; ++i) MPI_Allreduce(&sent, &received, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
   for (int i = 0; i < 100; ++i) {
     if (rank == 0) MPI_Send(&sent, sizeof sent, MPI_BYTE, 1, 0, MPI_COMM_WORLD);

@@ -1,4 +1,5 @@
-// Large messages: up to 64 MiB, odd lengths and odd addresses, several in flight both ways, and contiguous to strided.
+// Large messages: up to 64 MiB, odd lengths and odd addresses, several in flight in both directions, and contiguous to
+// strided.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -68,7 +69,7 @@ void both_ways(const check::Environment& mpi) {
   for (std::size_t m = 0; m < kMessages; ++m) check_bytes(in.data() + m * kBytes, kBytes, peer);
 }
 
-// The inner part of a cube is sent as a subarray and received as contiguous data, then sent back contiguous and
+// The inner part of a cube is sent as a subarray and received as contiguous data, then sent back as contiguous data and
 // received as a subarray.
 void strided(const check::Environment& mpi) {
   constexpr int kEdge = 160, kInner = 150, kStart = 5, kPacked = kInner * kInner * kInner;

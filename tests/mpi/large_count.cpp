@@ -1,5 +1,5 @@
 // The large-count forms: types of more than 2^31 elements and bytes, their sizes and extents through 64-bit queries,
-// MPI_UNDEFINED through 32-bit ones, and messages through every _c function.
+// MPI_UNDEFINED through 32-bit ones, and messages with every _c function.
 #include <vector>
 
 #include "common/check.hpp"

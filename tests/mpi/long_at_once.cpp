@@ -1,7 +1,7 @@
-// Long messages both ways at once, copied in calls of this thread, in calls of other threads, or by a progress thread.
-// The program does everything that is allowed meanwhile: tests requests in all ways, starts others, frees requests and
-// communicators, cancels, sends short messages. Every byte is checked, and a buffer is overwritten as soon as the
-// program may use it again.
+// Long messages in both directions at once, copied in calls of this thread, in calls of other threads, or by a progress
+// thread. Meanwhile the program does everything that is allowed: tests requests with all functions, starts others,
+// frees requests and communicators, cancels, sends short messages. Every byte is checked, and a buffer is overwritten
+// as soon as the program may use it again.
 //
 //   mpi_long_at_once asked | freed | threads
 #include <algorithm>
@@ -59,7 +59,7 @@ struct Message {
 struct Job {
   const check::Environment& mpi;
   unsigned seed;
-  std::size_t most;  // largest number of bytes of a message
+  std::size_t most;  // maximum message size in bytes
 };
 
 // Pending messages, and those that have been settled.
@@ -85,7 +85,7 @@ class Exchange {
   [[nodiscard]] bool over() const {
     return std::all_of(requests_.begin(), requests_.end(), [](MPI_Request r) { return r == MPI_REQUEST_NULL; });
   }
-  // Makes one call of a random kind that tests requests.
+  // Tests requests with one randomly chosen function.
   void ask(std::mt19937& random) {
     const int count = static_cast<int>(requests_.size());
     int flag = -1;
@@ -161,7 +161,7 @@ class Exchange {
 int next_of(const Job& job) { return (job.mpi.rank + 1) % job.mpi.size; }
 int previous_of(const Job& job) { return (job.mpi.rank + job.mpi.size - 1) % job.mpi.size; }
 
-// Messages around the ranks in both directions, with tests between them and until the end.
+// Messages around the ranks in both directions, with tests between them and until all are complete.
 void asked(const Job& job) {
   std::mt19937 random(job.seed + static_cast<unsigned>(job.mpi.rank));
   constexpr int kMessages = 4;
@@ -201,7 +201,7 @@ void freed(const Job& job) {
       if (random() % 2 == 0) exchange.ask(random);
       continue;
     }
-    // The buffer of this message stays until the receiver has replied.
+    // The buffer of this message is kept until the receiver has replied.
     given_up.send(job, next_of(job), m, m, comm);
     given_up.free_sends();
   }

@@ -1,5 +1,5 @@
-// Twenty thousand pending messages of mixed lengths, received in another order, by tag: eager messages and those that
-// are sent by rendezvous keep their order within a tag. Checks every byte, and the one after the buffer.
+// Twenty thousand pending messages of mixed lengths, received in another order, by tag: eager and rendezvous messages
+// keep their order within a tag. Checks every byte, and the one after the buffer.
 #include <cstdio>
 #include <random>
 #include <vector>

@@ -8,7 +8,7 @@
 
 namespace {
 
-// A series of small numbered messages, sent by blocking calls.
+// A series of small numbered messages, sent with blocking calls.
 void small_stream(const check::Environment& mpi) {
   constexpr int kMessages = 20000;
   for (int i = 0; i < kMessages; ++i) {
@@ -26,7 +26,7 @@ void small_stream(const check::Environment& mpi) {
   }
 }
 
-// Messages of sizes that use different protocols, all with one tag: each receive must get the next message.
+// Messages with sizes that use different protocols, all with the same tag: each receive must get the next message.
 void mixed_sizes(const check::Environment& mpi) {
   constexpr int kMessages = 600;
   std::mt19937 random(11);
@@ -88,7 +88,7 @@ void tags_out_of_order(const check::Environment& mpi) {
   }
 }
 
-// Posted receives with and without wildcards: a message is received by the first posted one that matches it.
+// Posted receives with and without wildcards: a message is received by the first posted receive that matches it.
 void posted_order(const check::Environment& mpi) {
   int go = 0;
   if (mpi.rank == 1) {
@@ -100,7 +100,7 @@ void posted_order(const check::Environment& mpi) {
     CHECK_OK(MPI_Irecv(&values[3], 1, MPI_INT, 0, MPI_ANY_TAG, MPI_COMM_WORLD, &requests[3]));
     CHECK_OK(MPI_Send(&go, 1, MPI_INT, 0, 1, MPI_COMM_WORLD));
     CHECK_OK(MPI_Waitall(4, requests, MPI_STATUSES_IGNORE));
-    CHECK_EQ(values[1], 100);  // tag 6: the first matching receive is the one with a wildcard
+    CHECK_EQ(values[1], 100);  // tag 6: the first matching receive has a wildcard
     CHECK_EQ(values[0], 101);  // tag 5: the first posted receive
     CHECK_EQ(values[3], 102);  // tag 5 again: only the last receive remains
     CHECK_EQ(values[2], 103);  // tag 6

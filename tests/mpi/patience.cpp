@@ -1,5 +1,5 @@
-// Many ranks wait on the core of one that computes. Each polls from time to time, and the more ranks share a core, the
-// less often: otherwise the polls of hundreds of ranks would use the whole core.
+// Many ranks wait on the core of a computing rank. Each polls from time to time, and less often the more ranks share a
+// core: otherwise the polls of hundreds of ranks would use the whole core.
 #include <mpi.h>
 #include <unistd.h>
 
@@ -11,8 +11,8 @@
 
 namespace {
 
-// Values of the library: the seconds between two polls of a wait, and the factor by which this time is longer with many
-// ranks.
+// Values of the library: the seconds between two polls in a wait, and the maximum factor by which this time grows with
+// many ranks.
 constexpr double kBetweenLooks = 10e-3;
 constexpr double kMostPatience = 10;
 constexpr double kComputes = 0.6;

@@ -37,7 +37,7 @@ void every_mode(const check::Environment& mpi) {
           CHECK_EQ(data[static_cast<std::size_t>(length)], -1);
         }
         CHECK(request != MPI_REQUEST_NULL);
-        // The request is inactive again: a wait returns at once with an empty status.
+        // The request is inactive again: a wait returns immediately with an empty status.
         MPI_Status status;
         int done = 0;
         CHECK_OK(MPI_Test(&request, &done, &status));

@@ -1,5 +1,5 @@
-// Probes and matched probes (section 3.8): they see the next message, its source, tag and length, without taking it; a
-// matched message is removed from matching, and can be received only through its handle.
+// Probes and matched probes (section 3.8): they report the next message, its source, tag and length, without receiving
+// it; a matched message is removed from matching, and can be received only through its handle.
 #include <vector>
 
 #include "common/check.hpp"
@@ -89,7 +89,7 @@ void matched(const check::Environment& mpi) {
 }
 
 // A matched message is no longer in the queue: the following receive gets the next one. Checks both orders of
-// receiving.
+// reception.
 void matched_is_taken(const check::Environment& mpi) {
   constexpr int kLength = 30000;  // ints; longer than any eager message
   for (const int length : {1, kLength}) {

@@ -1,6 +1,6 @@
-// Progress while a rank computes: rank 0 makes no MPI call until the others have received everything that they need
-// from it, which they report without MPI. Without a progress thread (HEADRACE_PROGRESS_THREAD) these programs never
-// end.
+// Progress while a rank computes: rank 0 makes no MPI call until the other ranks have received everything that they
+// need from it, which they report without MPI. Without a progress thread (HEADRACE_PROGRESS_THREAD) these programs
+// never end.
 //
 //   mpi_progress_thread send | receive | collective | persistent | calls | ask | exit
 #include <mpi.h>
@@ -23,7 +23,7 @@ namespace {
 
 constexpr int kRounds = 6;
 constexpr int kShort = 100;
-constexpr int kLong = 1 << 20;  // longer than an eager message, and than a ring
+constexpr int kLong = 1 << 20;  // longer than an eager message and a ring
 
 using Bytes = std::vector<unsigned char>;
 
@@ -60,7 +60,7 @@ void send(const Job& job, int round) {
   CHECK_OK(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE));
 }
 
-// Rank 0 has started to receive; the others' synchronous sends complete while it computes.
+// Rank 0 has started to receive; the other ranks' synchronous sends complete while it computes.
 void receive(const Job& job, int round) {
   const int bytes = round % 2 == 0 ? kLong : kShort;
   if (job.mpi.rank != 0) {
@@ -100,8 +100,8 @@ void reduce(const Job& job, int round, bool persistent) {
   if (persistent) CHECK_OK(MPI_Request_free(&request));
 }
 
-// Reductions that rank 0 executes outside the program's thread wait until that thread has tested the request: a test
-// must not wait for a step of the progress thread, however long that takes.
+// Reduction operations that rank 0 executes outside the program's thread wait until that thread has tested the request:
+// a test must not wait for a step of the progress thread, however long that takes.
 pthread_t program;
 std::atomic<bool> adding{false};  // set by the progress thread
 std::atomic<bool> asked{false};   // set by the program
@@ -171,7 +171,7 @@ const std::map<std::string, std::function<void(const Job&, int)>> kCases = {
     {"persistent", [](const Job& job, int round) { reduce(job, round, true); }},
     {"calls", calls},
     {"ask", ask},
-    // Exits while the thread is working and its work is not done. The launcher treats that as an error, which the test
+    // Exits while the progress thread has work left. The launcher treats that as an error, which the test
     // expects.
     {"exit",
      [](const Job& job, int) {

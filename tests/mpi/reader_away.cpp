@@ -1,5 +1,5 @@
 // Many short messages to a process that makes no progress: no message is lost or duplicated, and all keep their order.
-// The reader learns without MPI that all sends have started, from a file that both have mapped.
+// The reader learns without MPI, from a file that both processes have mapped, that all sends have started.
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -17,7 +17,7 @@ constexpr int kRounds = 4;
 constexpr int kMessages = 3000;  // enough to fill several rings
 constexpr int kTag = 5;
 
-// Returns a number that both processes see, 0 at first. Collective.
+// Returns a number that both processes see, initially 0. Collective.
 std::atomic<int>& shared_number(int rank) {
   char path[] = "/tmp/headrace-reader-away-XXXXXX";
   int file = rank == 0 ? ::mkstemp(path) : -1;

@@ -1,4 +1,4 @@
-// Messages to oneself of every size and mode, and to and from MPI_PROC_NULL (section 3.10); runs on one rank, too.
+// Messages to oneself in every size and mode, and to and from MPI_PROC_NULL (section 3.10); also runs on one rank.
 #include <vector>
 
 #include "common/check.hpp"

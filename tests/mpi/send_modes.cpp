@@ -1,5 +1,5 @@
-// The four send modes, blocking and not: all deliver their messages; a synchronous send completes only once it is
-// matched, a ready send finds its receive, a buffered one completes at once.
+// The four send modes, blocking and non-blocking: all deliver their messages; a synchronous send completes only once it
+// is matched, a ready send finds its receive, and a buffered send completes at once.
 #include <vector>
 
 #include "common/check.hpp"
@@ -21,7 +21,7 @@ void token(int peer, bool send) {
   }
 }
 
-// Sends messages of every size by every function; the receive is posted first, as the ready mode requires.
+// Sends messages of every size with every function; the receive is posted first, as the ready mode requires.
 void deliver(const check::Environment& mpi, Blocking blocking, NonBlocking non_blocking) {
   for (const int size : kSizes) {
     std::vector<unsigned char> data(static_cast<std::size_t>(size) + 1, 0xee);
@@ -50,7 +50,7 @@ void deliver(const check::Environment& mpi, Blocking blocking, NonBlocking non_b
   }
 }
 
-// The receiver announces its receive by a message before it posts it; before that message, the synchronous send must
+// The receiver announces its receive with a message before posting it; before that message, the synchronous send must
 // not complete.
 void synchronous_waits(const check::Environment& mpi) {
   for (const int size : kSizes) {

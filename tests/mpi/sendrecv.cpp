@@ -89,7 +89,7 @@ void non_blocking(const check::Environment& mpi) {
   CHECK_OK(MPI_Isendrecv_replace(both.data(), kLength, MPI_INT, left, 2, right, 2, MPI_COMM_WORLD, &requests[1]));
   MPI_Status statuses[2];
   CHECK_OK(MPI_Waitall(2, requests, statuses));
-  if (check::headrace()) {  // MPICH 5.0.2 returns a status of the send
+  if (check::headrace()) {  // MPICH 5.0.2 returns the status of the send
     CHECK_EQ(statuses[0].MPI_SOURCE, left);
     CHECK_EQ(statuses[1].MPI_SOURCE, right);
   }

@@ -1,5 +1,5 @@
-// Long messages that sender and receiver copy together, and every reason why they cannot: the sender or the receiver is
-// late, the sender may not write the receiver's memory, the receiver may not read the sender's.
+// Long messages that sender and receiver copy together, and every reason that prevents this: the sender or the receiver
+// is late, the sender may not write the receiver's memory, the receiver may not read the sender's.
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/mman.h>
@@ -42,7 +42,7 @@ void check_whole(const unsigned char* data, std::size_t bytes, int message) {
   for (std::size_t i = bytes; i < bytes + kGuard; ++i) CHECK_EQ(data[i], 0xaa);
 }
 
-// Sends one message at a time in each direction.
+// Exchanges one message at a time in each direction.
 void one_by_one(const check::Environment& mpi, int repeats) {
   for (int repeat = 0; repeat < repeats; ++repeat) {
     for (const std::size_t bytes : kSizes) {
@@ -109,7 +109,7 @@ void crossing(const check::Environment& mpi, unsigned seed) {
   CHECK_EQ(code == MPI_SUCCESS, !truncated);
 }
 
-// More messages in one direction than are copied together, and than there are words for sharing copies.
+// More messages in one direction than can be copied jointly, and than there are words for sharing copies.
 void burst(const check::Environment& mpi, unsigned seed) {
   std::mt19937 random(seed);
   constexpr int kMessages = 90;
@@ -138,7 +138,7 @@ void burst(const check::Environment& mpi, unsigned seed) {
   }
 }
 
-// The receiver is not in MPI from the start of its receive until the sender has finished: the sender needs no help.
+// The receiver is outside MPI from the start of its receive until the sender has finished: the sender needs no help.
 void receiver_is_away(const check::Environment& mpi) {
   check::Flags sent(mpi);
   for (int message = 1; message <= 8; ++message) {
@@ -160,7 +160,7 @@ void receiver_is_away(const check::Environment& mpi) {
   }
 }
 
-// The sender is not in MPI from the start of the receive to its end: the receiver needs no help.
+// The sender is outside MPI from the start of the receive to its end: the receiver needs no help.
 void sender_is_away(const check::Environment& mpi) {
   check::Flags received(mpi);
   for (int message = 1; message <= 8; ++message) {

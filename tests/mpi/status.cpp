@@ -1,5 +1,5 @@
 // Fields of a status (sections 3.2.5 and 5.1.11): source, tag, counts of whole types and of elements, also of parts of
-// a derived type; status conversion and setting.
+// a derived type; conversion and setting of statuses.
 #include <vector>
 
 #include "common/check.hpp"
@@ -34,7 +34,7 @@ void elements(const check::Environment& mpi) {
         MPI_Sendrecv(out.data(), pairs, pair, mpi.rank, 0, in.data(), 10, pair, mpi.rank, 0, MPI_COMM_WORLD, &status));
     expect(status, pair, pairs, 2 * pairs);
   }
-  // A message of one pair and the int of the next one.
+  // A message of one pair and the int of the next.
   MPI_Datatype odd;
   const int odd_lengths[] = {1, 1};
   const MPI_Aint odd_places[] = {0, 16};

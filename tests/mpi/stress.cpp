@@ -25,7 +25,7 @@ void unexpected(const check::Environment& mpi, int messages) {
     int value = -1;
     CHECK_OK(MPI_Recv(&value, 1, MPI_INT, 0, 32001, MPI_COMM_WORLD, MPI_STATUS_IGNORE));  // all others have arrived now
     const int from_the_end = 2000;
-    for (int n = 0; n < from_the_end; ++n) {  // receives by one specific tag each, from the last lap
+    for (int n = 0; n < from_the_end; ++n) {  // each receive names one tag, starting with the last messages
       const int i = messages - 1 - n, first = i % 32000;
       CHECK_OK(MPI_Recv(&value, 1, MPI_INT, 0, first, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
       CHECK_EQ(value, first * 3);  // the earliest message with that tag
@@ -42,7 +42,7 @@ void unexpected(const check::Environment& mpi, int messages) {
   }
 }
 
-// The same number of receives is posted first, and matched by tags in reverse order.
+// The same number of receives is posted first, and matched in reverse order of tags.
 void many_posted(const check::Environment& mpi) {
   constexpr int kMessages = 5000;
   if (mpi.rank > 1) return;

@@ -1,4 +1,4 @@
-// MPI_THREAD_MULTIPLE: threads of two ranks that communicate at the same time, each pair with its own tags or its own
+// MPI_THREAD_MULTIPLE: threads of two ranks that communicate concurrently, each pair with its own tags or its own
 // communicator, sharing wildcards through matched probes, and waiting for each other's messages inside one process.
 #include <functional>
 #include <thread>
@@ -51,7 +51,7 @@ void inside_one_process(int rank, int thread) {
   }
 }
 
-// All threads receive from one stream: matched probes give every message to exactly one of them.
+// All threads receive from one stream: matched probes deliver every message to exactly one of them.
 void shared_stream(int rank) {
   constexpr int kMessages = 4000;
   if (rank == 0) {

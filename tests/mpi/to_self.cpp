@@ -1,5 +1,5 @@
-// Many messages to oneself, completed by every call that tests or waits: each call finds all messages that have
-// arrived, so that few calls are needed, and the data is correct (sections 3.5 and 3.7.5).
+// Many messages to oneself, completed with every test and wait function: each call finds all messages that have
+// arrived, so few calls are needed, and the data is correct (sections 3.5 and 3.7.5).
 #include <functional>
 #include <vector>
 
@@ -27,7 +27,7 @@ struct Batch {
   [[nodiscard]] int count() const { return static_cast<int>(requests.size()); }
 };
 
-// complete(batch) returns how many requests it has completed, and stores their statuses.
+// complete(batch) returns the number of requests that it completed, and stores their statuses.
 void play(int most_calls, const std::function<int(Batch&)>& complete) {
   Batch batch;
   int calls = 0;

@@ -33,7 +33,7 @@ void categories() {
   each_once(variables, MPI_T_category_get_cvars);
   each_once(figures, MPI_T_category_get_pvars);
   each_once(events, MPI_T_category_get_events);
-  // The only output argument of these functions may not be null.
+  // The only output argument of these functions must not be null.
   for (auto* const number :
        {MPI_T_cvar_get_num, MPI_T_pvar_get_num, MPI_T_category_get_num, MPI_T_event_get_num, MPI_T_source_get_num}) {
     CHECK_EQ(number(nullptr), MPI_T_ERR_INVALID);

@@ -1,5 +1,6 @@
-// A message longer than its receive buffer (section 3.2.4): MPI_ERR_TRUNCATE, nothing is written after the buffer, and
-// the connection stays usable: in every protocol, blocking and not, with derived types, and in arrays of requests.
+// A message longer than its receive buffer (section 3.2.4): MPI_ERR_TRUNCATE, nothing is written past the end of the
+// buffer, and the connection stays usable: with every protocol, blocking and non-blocking, with derived types, and in
+// arrays of requests.
 #include <vector>
 
 #include "common/check.hpp"
@@ -41,7 +42,7 @@ void blocking(const check::Environment& mpi, bool posted) {
   }
 }
 
-// If one of several messages is truncated, the error is in its status, and the others complete.
+// If one of several messages is truncated, its status contains the error, and the others complete.
 void among_others(const check::Environment& mpi) {
   for (const int length : kLengths) {
     std::vector<int> data[3];
@@ -62,7 +63,7 @@ void among_others(const check::Environment& mpi) {
     int code = MPI_Waitall(3, requests, statuses);
     CHECK_CLASS(code, MPI_ERR_IN_STATUS);
     while (statuses[0].MPI_ERROR == MPI_ERR_PENDING || statuses[2].MPI_ERROR == MPI_ERR_PENDING) {
-      CHECK(code != MPI_SUCCESS);  // the standard permits the others to be pending: waits for them
+      CHECK(code != MPI_SUCCESS);  // the standard permits the others to be pending, so this waits for them
       MPI_Status again[3];
       code = MPI_Waitall(3, requests, again);
       for (const int m : {0, 2}) {
@@ -79,7 +80,7 @@ void among_others(const check::Environment& mpi) {
   }
 }
 
-// A receive into a layout with gaps: the gaps and the memory after it do not change.
+// A receive into a layout with gaps: the gaps and the memory after the layout do not change.
 void derived(const check::Environment& mpi) {
   constexpr int kBlocks = 5000;
   MPI_Datatype every_other;

@@ -1,10 +1,10 @@
-// A rank that waits in a loop of testing calls, or in a thread, yields its core to the process that it waits for. All
-// ranks are on one core here, however many the machine has: the turns take seconds if each lasts until the scheduler
-// preempts the waiting rank. The number of unsuccessful calls shows whether a rank yields.
+// A rank that waits in a test loop, or in a thread, yields its core to the process that it waits for. All ranks are on
+// one core here, however many the machine has: the rounds take seconds if each lasts until the scheduler preempts the
+// waiting rank. The number of unsuccessful calls shows whether a rank yields.
 //
 //   mpi_yielding test | testany | testall | testsome | status | iprobe | improbe | threads | overlap | load | spare
 //                spare stays | absent
-//   mpi_yielding CASE many [later]     the library takes the machine for one of 64 processors; the ranks go to their
+//   mpi_yielding CASE many [later]     the library sees a machine with 64 processors; the ranks go to their
 //                                      core only after MPI_Init
 #include <dlfcn.h>
 #include <mpi.h>
@@ -31,10 +31,10 @@
 namespace {
 
 constexpr int kTurns = 50;
-// A time slice takes milliseconds, in which a rank tests tens of thousands of times.
+// A time slice lasts milliseconds, during which a rank tests tens of thousands of times.
 constexpr unsigned long long kMostAsked = 2000;
 constexpr unsigned long long kFewAsked = 20;
-// A thread that has no process to which it could yield spins ten times as often.
+// A thread without a process to yield to spins ten times as often.
 constexpr unsigned long long kMostSpun = 2000;
 
 bool many_processors = false;
@@ -62,7 +62,7 @@ class GivenWay {
   check::Statistic slept_{"HEADRACE_WAITS_SLEPT"};
 };
 
-// Tests for the message by one call, and receives it; true if it has arrived.
+// Tests for the message with one call, and receives it; true if it has arrived.
 using Ask = std::function<bool(MPI_Request* request, int from, int* value)>;
 
 bool take(int from, int* value) {
@@ -139,7 +139,7 @@ void asking(const check::Environment& mpi, const std::string& how) {
   ring(mpi, how, 5);
   const unsigned long long asked = ring(mpi, how, kTurns);
   CHECK(asked < kTurns * kMostAsked);
-  // Beside other programs on this core, a rank may be preempted before it has asked often in any turn.
+  // With other programs on this core, a rank may be preempted before it has tested often in any turn.
   CHECK(given.times() > 0 || asked < kTurns * kFewAsked);
 }
 
@@ -165,7 +165,7 @@ void threads(const check::Environment& mpi) {
   CHECK(spun.value() < kTurns * kMostSpun);
 }
 
-// A rank that computes and tests now and then is not delayed.
+// A rank that computes and tests occasionally is not delayed.
 void overlap(const check::Environment& mpi) {
   int value = -1;
   MPI_Request request;
@@ -205,7 +205,7 @@ class Load {
   pid_t process_;
 };
 
-// Waits sleep while another program loads the core, and do not keep yielding to it.
+// Waits sleep while another program loads the core, instead of yielding to it repeatedly.
 void beside_load(const check::Environment& mpi) {
   const check::Statistic yielded("HEADRACE_WAITS_YIELDED");
   const check::Statistic slept("HEADRACE_WAITS_SLEPT");
@@ -238,19 +238,19 @@ void use_cpus(const std::vector<int>& cpus) {
   CHECK_EQ(::sched_setaffinity(0, sizeof set, &set), 0);
 }
 
-// Computes until a moment of MPI_Wtime().
+// Computes until the given MPI_Wtime().
 void compute_until(double moment) {
   while (MPI_Wtime() < moment) {
   }
 }
 
-// Rank 0, on the core of a load, moves once to the CPUs that mpiexec has named; with `stays`, the setting is off.
+// Rank 0, on a loaded core, moves once to the CPUs named by mpiexec; with `stays`, the setting is off.
 void leaves_loaded_core(const check::Environment& mpi, bool stays) {
   constexpr double kMostSeconds = 20;
   std::vector<int> every(CPU_SETSIZE);
   std::iota(every.begin(), every.end(), 0);
   use_cpus(every);
-  const std::vector<int> all = allowed_cpus();  // the system excludes those that may not be used
+  const std::vector<int> all = allowed_cpus();  // the system excludes CPUs that may not be used
   const std::vector<int> first(all.begin(), all.begin() + 1);
   std::optional<Load> load;
   if (mpi.rank == 0) {
@@ -282,7 +282,7 @@ double core_seconds() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-// A rank that waits long in a collective for one that computes leaves its core to others most of the time.
+// A rank that waits long in a collective for a computing rank leaves its core to others most of the time.
 void absent(const check::Environment& mpi) {
   constexpr double kAway = 0.2;
   for (int i = 0; i < 8; ++i) CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));  // they use shared memory from now on

@@ -25,7 +25,7 @@ HERE = Path(__file__).resolve().parent
 # Test modules that concern one process, so that several hosts make no difference.
 OF_ONE_PROCESS = "test_(address|datatype|doc|mpimem|objmodel|pack|package|pickle|util_dtlib)[.]py$"
 
-# Names of user-level failure mitigation that mpi4py uses if it is told that they exist, instead of its replacements.
+# ULFM names that mpi4py uses, instead of its replacements, if it is told that they exist.
 ULFM = ("ERR_REVOKED", "ERR_PROC_FAILED", "ERR_PROC_FAILED_PENDING", "Comm_revoke", "Comm_is_revoked", "Comm_get_failed",
         "Comm_ack_failed", "Comm_agree", "Comm_iagree", "Comm_shrink", "Comm_ishrink")
 
@@ -46,7 +46,7 @@ def build(prefix: Path, environment: Path) -> int:
     source = environment / f"mpi4py-{VERSION}.tar.gz"
     with tarfile.open(source) as archive:
         archive.extractall(environment)
-    # Optimisation would only take time: the library is under test.
+    # Optimisation would only take time, as the library is under test.
     flags = " ".join(["-O0 -g0 -include mpi-ext.h", *(f"-DPyMPI_HAVE_MPIX_{name}=1" for name in ULFM)])
     settings = {**os.environ, "MPICC": str(prefix / "bin" / "mpicc"), "CFLAGS": flags, "MPI4PY_BUILD_MPIABI": "0"}
     run(*pip, "install", "--no-build-isolation", "--no-deps", source, env=settings)
@@ -96,8 +96,9 @@ def failed_tests(log: str) -> list[str]:
 
 def suite(environment: Path, start: list, ranks: int, settings: dict[str, str], name: str, timeout: int,
           only: list[str] = (), without: str = "", without_tests: list[str] = ()) -> tuple[int, list[str], int] | None:
-    """Runs the suite by the command `start`, without modules of that pattern and tests of those names. Returns the number of tests that
-    passed, the names of unexpected failures and the number of skipped tests, or None if the suite did not finish."""
+    """Runs the suite with the command `start`, without modules that match the pattern and tests of those names. Returns
+    the number of tests that passed, the names of unexpected failures and the number of skipped tests, or None if the
+    suite did not finish."""
     command = [*start, environment / "bin" / "python", "test/main.py", "-v"]
     for module in only:
         command += ["-i", module]
@@ -145,7 +146,7 @@ def test(prefix: Path, environment: Path, ranks: int, timeout: int, only: list[s
 
 
 def end_of(command: list, name: str, environment: Path, folder: Path, timeout: int, settings: dict[str, str]) -> bool:
-    """Runs one of the programs with pools; returns true if it succeeded in time."""
+    """Runs one of the pool programs; returns true if it succeeded in time."""
     log_path = environment / f"futures-{name}.txt"
     with open(log_path, "w", encoding="utf-8") as log_file:
         try:
@@ -162,7 +163,8 @@ def end_of(command: list, name: str, environment: Path, folder: Path, timeout: i
 
 
 def futures(prefix: Path, environment: Path, timeout: int) -> int:
-    """Pools whose workers are spawned, by a job and by a process without a launcher, and a server to which others connect."""
+    """Tests pools whose workers are spawned, by a job and by a process without a launcher, and a server to which others
+    connect."""
     folder = environment / f"mpi4py-{VERSION}" / "demo" / "futures"
     python = environment.resolve() / "bin" / "python"
     launch = [prefix / "bin" / "mpiexec", "--timeout", str(timeout), "-n"]

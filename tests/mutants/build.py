@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """build.py BUILD_DIR OUTPUT [NUMBER...]: builds libmpi_abi.so.1 once for each fault of faults.py, as OUTPUT/NN.so.
 
-The sources are changed in place and restored in any case; the build directory is the same afterwards.
+The sources are changed in place and always restored; the build directory is the same afterwards.
 """
 
 from __future__ import annotations

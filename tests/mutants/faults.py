@@ -1,7 +1,8 @@
-"""Small faults, one change of the library each, which show whether the tests find the errors for which they exist.
+"""Small faults, one change to the library each, which show whether the tests find the errors that they are meant to
+find.
 
-A fault is a name, a file of the library, the text that is replaced, and its replacement. Each is subtle enough that programs continue to
-run: it changes an order, a bound, a flush, a rank or a release.
+A fault is a name, a file of the library, the text that is replaced, and its replacement. Each is subtle enough for
+programs to keep running: it changes an order, a bound, a flush, a rank or a release.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ class Fault(NamedTuple):
 
     @contextlib.contextmanager
     def applied(self, tree: Path) -> Iterator[None]:
-        """Puts the fault into the sources of a tree, and restores them in any case. Raises ValueError unless the text occurs exactly
+        """Applies the fault to a source tree, and always restores it. Raises ValueError unless the text occurs exactly
         once."""
         path = tree / self.file
         text = path.read_text()

@@ -1,7 +1,8 @@
 #!/bin/bash
 # try-all.sh <libraries of build.py> <tree unpacked by run-all.sh> <ctest options>: runs the tests once with each library, all in parallel,
-# until the first failure. Each has an equal share of the CPUs, or all of them if a share would be one. HR_LIMIT: seconds for each (540).
-# Prints a table and the number of faults that were found. A correct library, added as 00.so, shows that the tests pass without a fault.
+# until the first failure. Each has an equal share of the CPUs, or all of them if a share would be a single CPU.
+# HR_LIMIT: seconds for each (540). Prints a table and the number of faults that were found. A correct library, added as
+# 00.so, shows that the tests pass without a fault.
 set -u
 libraries=$(realpath "${1:?usage: try-all.sh LIBRARIES TREE [ctest options]}") tree=$2
 shift 2

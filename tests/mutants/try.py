@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """try.py NUMBER... [--only REGEX] [--hosts N]: prints which test of the change tier finds a fault of faults.py, as rows of a table.
 
-Works on a copy of the tree in build/mutants, which is kept for the next call: sources with the fault, and a build of them, so that tests
-that link a layer have it, too. Tests run until the first failure: the unit tests, those whose names contain the fault's layer, the others
-on one host, and the others as two hosts. A test that failed must pass without the fault. With --only, only tests of both tiers with this
-name run, and only what they need is built.
+Works on a copy of the tree in build/mutants, which is kept for the next call: sources with the fault, and a build of
+them, so that tests that link a layer contain the fault, too. Tests run until the first failure: the unit tests, those
+whose names contain the fault's layer, the others on one host, and the others as if on two hosts. A test that failed
+must pass without the fault. With --only, only tests of both tiers with this name run, and only what they need is built.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LOG = BUILD / "ctest.log"
 
 
 def copy_tree() -> None:
-    """Makes the copy equal to the tree; files that are equal are not written, so that nothing is built twice."""
+    """Makes the copy equal to the tree; unchanged files are not written, so that nothing is rebuilt needlessly."""
     names = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, check=True,
                            capture_output=True, text=True).stdout.split("\0")
     wanted = {COPY / name for name in names if name and (ROOT / name).is_file()}
@@ -57,7 +57,7 @@ def ctest(options: list[str]) -> list[str]:
 
 
 def described(options: list[str]) -> list[dict]:
-    """Returns the tests that these options select, as ctest describes them."""
+    """Returns the tests selected by these options, as ctest describes them."""
     done = subprocess.run(ctest(["--show-only=json-v1", *options]), check=True, capture_output=True, text=True)
     return json.loads(done.stdout)["tests"]
 
@@ -88,7 +88,7 @@ def build(only: str | None) -> None:
 
 
 def first_failure(options: list[str], hosts: int) -> str:
-    """Returns the test that failed first, or None."""
+    """Returns the first test that failed, or None."""
     environment = dict(os.environ, HEADRACE_AS_HOSTS=str(hosts)) if hosts > 1 else dict(os.environ)
     failed = BUILD / "Testing/Temporary/LastTestsFailed.log"
     failed.unlink(missing_ok=True)
@@ -99,7 +99,7 @@ def first_failure(options: list[str], hosts: int) -> str:
 
 
 def stages(fault: Fault, only: str | None, hosts: int) -> Iterator[tuple[list[str], int]]:
-    """Returns the options of ctest, and the number of hosts."""
+    """Returns ctest's options, and the number of hosts."""
     if only:
         yield ["-R", only], hosts
         return

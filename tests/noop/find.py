@@ -23,8 +23,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 FOUND = Path(__file__).with_name("found.tsv")
-SECONDS = 20  # a test that takes longer without the replacement is not used
-PATIENCE = 4  # factor for the duration of a function's tests without the replacement, to which some seconds are added
+SECONDS = 20  # tests that take longer without the replacement are not used
+PATIENCE = 4  # time limit: this factor times the duration without the replacement, plus some seconds
 MOST_TRIED = 12
 
 sys.path.insert(0, str(ROOT / "api"))
@@ -78,7 +78,7 @@ def functions_of(file: str, known: dict[str, set[str]]) -> set[str]:
 
 
 def source_of(program: Path, function: str, build: Path, known: dict[str, set[str]]) -> str:
-    """Returns the source position at which the program calls the function, if its objects contain that."""
+    """Returns the source position of the program's call of the function, if its objects contain that."""
     for folder in build.glob(f"tests/**/CMakeFiles/{program.name}.dir"):
         for thing in sorted(folder.rglob("*.o")):
             if function in functions_of(str(thing), known):
@@ -88,7 +88,7 @@ def source_of(program: Path, function: str, build: Path, known: dict[str, set[st
 
 
 def make_shim(function: str, returns: str, folder: Path) -> Path:
-    """Builds a library that only has that function."""
+    """Builds a library that contains only that function."""
     source, library = folder / f"{function}.c", folder / f"{function}.so"
     source.write_text(f"{returns} {function}(void) {{ return 0; }}\n")
     subprocess.run(["cc", "-w", "-O1", "-shared", "-fPIC", "-o", library, source], check=True)
@@ -96,7 +96,7 @@ def make_shim(function: str, returns: str, folder: Path) -> Path:
 
 
 def fails(test: Test, shim: Path) -> bool:
-    """Runs the test with that library before Headrace's; a test that does not end has failed, too."""
+    """Runs the test with that library loaded before Headrace's; a test that does not end counts as failed."""
     command = [*test.command[:test.program], "env", f"LD_PRELOAD={shim}", *test.command[test.program:]]
     limit = PATIENCE * test.seconds + 10
     for at, word in enumerate(command):
@@ -142,8 +142,8 @@ def main() -> int:
         for function in wanted:
             name, old = function.name, found.pop(function.name, ("", ""))[0]
             shim = make_shim(name, "double" if name in ("MPI_Wtime", "MPI_Wtick") else "long", Path(folder))
-            # Tests that were found earlier are first, then programs that call few other functions, with one test of each program before a
-            # second test of any.
+            # Tests that were found earlier come first, then programs that call few other functions, with one test of
+            # each program before a second test of any.
             by_program = defaultdict(list)
             for test in sorted(callers[name], key=lambda test: (test.name != old, len(known[test.command[test.program]]))):
                 by_program[test.command[test.program]].append(test)

@@ -1,4 +1,4 @@
-/* The buffer for buffered sends, which the CPU copies into, is device memory. */
+/* The attached buffer for buffered sends, into which the CPU copies, is in device memory. */
 #include "offload.h"
 
 static char room[65536];

@@ -1,4 +1,4 @@
-/* The queue that fills the buffer has not been waited for when it is sent. */
+/* The buffer is sent without waiting for the queue that fills it. */
 #include "offload.h"
 
 static double a[N];

@@ -1,10 +1,10 @@
-// A run-time library for directives that needs no compiler with offload: the functions that GCC calls for data
-// directives, kernels and queues, with copies on the (fake) CUDA driver, and the functions of both standards. It is
-// preloaded, so that it precedes libgomp, which falls back to the host if there is no device.
+// A run-time library for directives that needs no offloading compiler: the functions that GCC calls for data
+// directives, kernels and queues, with copies through the (fake) CUDA driver, and the functions of both standards. It
+// is preloaded, so it precedes libgomp, which falls back to the host if there is no device.
 //
 // A kernel runs on the CPU, on scratch copies of the mapped data. A queue is busy from the first async directive until
 // the program waits. As GCC's library does, it ends a program that requests queues before it has used OpenACC, and one
-// that queries OpenACC after it has used a device through OpenMP. Threads: one. The numbers of map kinds are GCC's
+// that queries OpenACC after it has used a device through OpenMP. Single-threaded. The map kinds are numbered as in GCC
 // (include/gomp-constants.h in its sources).
 #include <dlfcn.h>
 
@@ -64,7 +64,7 @@ Device& use(int number) {
   return device;
 }
 
-// Returns the address on the device, or 0 if [host, host + bytes) has no copy.
+// Returns the device address, or 0 if [host, host + bytes) has no device copy.
 unsigned long long find(int number, const void* host, std::size_t bytes) {
   auto& present = devices[number < 0 ? current : number].present;
   auto* const first = static_cast<char*>(const_cast<void*>(host));

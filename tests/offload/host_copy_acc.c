@@ -1,5 +1,5 @@
-/* The kernel has written the copy on the device, but the host's buffer is sent. STAGED: also correct, with a copy to
-   the host first. */
+/* The kernel has written the device copy, but the host buffer is sent. STAGED: also correct, with a copy to the host
+   first. */
 #include "offload.h"
 
 static double a[N];

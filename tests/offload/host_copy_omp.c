@@ -1,4 +1,5 @@
-/* The kernel has written the copy on the device, the host's buffer is sent. STAGED: right, too, by way of the host. */
+/* The kernel has written the device copy, but the host buffer is sent. STAGED: also correct, with a copy to the host
+ * first. */
 #include "offload.h"
 
 static double a[N];

@@ -1,6 +1,6 @@
-/* Common parts of the programs of this directory. Each is built twice: unchanged, with the mistake that its first line
-   names, and without it, with RIGHT defined. There are two ranks; in the correct program, the receiver checks the
-   values. */
+/* Common parts of the programs in this directory. Each is built twice: unchanged, with the mistake named in its first
+   line, and with RIGHT defined, without the mistake. There are two ranks; in the correct program, the receiver checks
+   the values. */
 #pragma once
 
 #include <mpi.h>
@@ -22,7 +22,7 @@ static inline int local_rank(void) {
   return rank;
 }
 
-/* Chooses one device for each rank of the node, if there are enough; the host if there is none. */
+/* Chooses a separate device for each rank on the node, if there are enough; the host if there is none. */
 static inline void choose_device(void) {
   const int rank = local_rank();
 #ifdef _OPENACC

@@ -1,4 +1,4 @@
-/* The buffer is on device 1, and device 0 is the current one when it is sent. */
+/* The buffer is on device 1, but device 0 is current when it is sent. */
 #include "offload.h"
 
 static double a[N];

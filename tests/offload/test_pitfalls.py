@@ -1,4 +1,4 @@
-"""Each wrong program produces its message, once and soon; the correct one produces none (docs/offload.md)."""
+"""Each wrong program produces its message, once and promptly; the correct one produces none (docs/offload.md)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import unittest
 from pathlib import Path
 
 MARK = "check device:"
-LIMIT = 5.0  # seconds for the whole program, on a machine with other work; without that, it takes 0.1
+LIMIT = 5.0  # seconds for the whole program on a loaded machine; on an idle one, it takes 0.1
 # Text of a message without addresses; docs/offload.md must contain it, too.
 HOST_COPY = "MPI_Send: buf (ADDRESS) is host memory with a copy on device 0, which holds other data."
 OTHER_DEVICE = "MPI_Send: buf (ADDRESS) is memory of device 1, but device 0 is current;"

@@ -1,4 +1,5 @@
-"""Other projects' programs that run.py builds and runs: their build, their tests, and the counting of their output."""
+"""Other projects' programs, which run.py builds and runs: their builds, their tests, and the evaluation of their
+output."""
 
 from __future__ import annotations
 
@@ -56,7 +57,7 @@ class Package:
     name: str  # name of the source package of Debian or PyPI
     build: list[list[str]]
     tests: list[Test]
-    tests_in: str = "."  # directory of the tests within the build directory
+    tests_in: str = "."  # test directory within the build directory
     tests_in_source: bool = False  # true if the tests are in the source directory
     settings: dict[str, str] = field(default_factory=dict)  # variables of the tests' environment
     python: bool = False
@@ -81,7 +82,7 @@ GLOBAL_ARRAYS_TESTS = """bin d2test g2test g3test ga_shift ghosts jacobi nb2test
     scan_addc scan_copyc simple_groups sparse sprsmatmult stride testc
     testmult testmultrect testsolve types-test unpackc""".split()
 
-# Tests of MPICH that need more than the standard or have another requirement, each with the reason.
+# MPICH tests that need more than the standard or have another requirement, each with the reason.
 MPICH_KNOWN = {
     "attr/keyval_double_free": "frees a keyval three times by copies of its handle, which is erroneous (section 7.7)",
     "attr/keyval_double_free_comm": "the same",
@@ -161,7 +162,7 @@ ALL = [
          for name in ("ij", "struct", "sstruct", "ams")],
         tests_in="src/test"),
     Package(
-        "globalarrays",  # only uses windows: put, get, accumulate, fetch_and_op, locks
+        "globalarrays",  # uses only windows: put, get, accumulate, fetch_and_op, locks
         [["cmake", "-S", "{source}/ga-master", "-DCMAKE_C_COMPILER=mpicc", "-DCMAKE_Fortran_COMPILER=mpifort", "-DCMAKE_BUILD_TYPE=Release",
           "-DGA_RUNTIME=MPI_RMA", "-DENABLE_FORTRAN=ON", "-DENABLE_I8=OFF",
           "-DENABLE_BLAS=OFF",
@@ -172,12 +173,12 @@ ALL = [
         [parallel(f"{name}.x", 600) for name in GLOBAL_ARRAYS_TESTS],
         tests_in="global/testing", python=True, needs=["gfortran"]),
     Package(
-        "mpich",  # only its test suite, for the C interface
+        "mpich",  # only its test suite for the C interface
         [["{source}/test/mpi/configure", "CC=mpicc", "MPICC=mpicc", "MPIEXEC=mpiexec", "CFLAGS=-O1 -w",
           # Its datatype pools call functions that MPI 3 removed.
           "CPPFLAGS=-DMPI_Type_hvector=MPI_Type_create_hvector -DMPI_Type_hindexed=MPI_Type_create_hindexed",
           "--disable-cxx", "--disable-fortran", "--enable-strictmpi"],
-         ["sed", "-i", "s/ strict=false//", "coll/testlist"],  # persistent collectives, which are now in the standard
+         ["sed", "-i", "s/ strict=false//", "coll/testlist"],  # persistent collectives, now part of the standard
          # These tests expect errors if the arguments of members disagree; only the checker detects that.
          ["sh", "-c", "cd {source}/test/mpi/errors/coll; grep -Ev 'length|reduceop' testlist >{build}/errors/coll/testlist; "
           "grep -E '^(bcast|reduce|allreduce|gather|scatter|allgather)(length|op)' testlist >{build}/errors/coll/testlist.checked"]],

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Other projects' programs and their checks on Headrace: unchanged sources from Debian or PyPI, built by Headrace's mpicc.
+"""Other projects' programs and their checks on Headrace: unchanged sources from Debian or PyPI, built with Headrace's
+mpicc.
 
   run.py --prefix P --work W [--hosts 1 2] [--ranks 4] [NAME ...]     P/bin has mpicc and mpiexec; W keeps sources and builds;
                                                                       NAME: hdf5, or hdf5:t_cache for one of its tests
   run.py --prefix P --work W --fetch|--build [NAME ...]               only fetches the sources, or builds the programs
   run.py --prefix P --work W --list                                   the names of all tests
 
-A program that exists already is not fetched or built again: the library is found at run time. Prints the result of each test of each
-program and the totals; the exit code is 1 if one failed. The programs are described in packages.py.
+Existing programs are not fetched or built again: the library is found at run time. Prints the result of each test of
+each program and the totals; the exit code is 1 if one failed. The programs are described in packages.py.
 """
 
 from __future__ import annotations
@@ -50,8 +51,8 @@ def fetch_debian(name: str, work: Path) -> Path:
 
 
 def fetch_python(name: str, needs: list[str], work: Path) -> Path:
-    """Returns the unpacked source distribution, next to an environment that builds it (without isolation, so that numpy is not built
-    again)."""
+    """Returns the unpacked source distribution, next to an environment for its build (without isolation, so that numpy
+    is not rebuilt)."""
     to = work / "src" / name
     if to.exists():
         return to
@@ -74,7 +75,7 @@ def fetch(package: packages.Package, work: Path) -> Path:
 
 
 def build(package: packages.Package, work: Path, environment: dict[str, str]) -> Path:
-    """Returns the build directory, which is created once."""
+    """Returns the build directory; creates it once."""
     source = fetch(package, work)
     to = work / "build" / package.name
     if (to / "built").exists():

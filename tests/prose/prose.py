@@ -95,7 +95,7 @@ def lost_lists(text: str) -> Iterator[tuple[int, str]]:
 
 
 def check_document(name: Path, text: str) -> int:
-    """Prints the faults of a document, and returns their number."""
+    """Prints a document's faults, and returns their number."""
     found = [*((number, f"longer than {COLUMNS} columns: {line[:60]}...") for number, line in long_lines(text)),
              *((number, f"begins with a relative clause: {sentence[:100]}") for number, sentence in bad_sentences(text)),
              *((number, f"a list needs an empty line before it: {line[:60]}") for number, line in lost_lists(text))]

@@ -1,4 +1,4 @@
-"""The check of comments finds bad ones in every language and passes good ones; so does that of documents."""
+"""The check of comments finds bad comments in every language and passes good ones; so does the check of documents."""
 
 import contextlib
 import io

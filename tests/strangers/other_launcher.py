@@ -1,4 +1,4 @@
-"""Another launcher: only the part of PMI-1 that starts a job, with a job name that can be guessed."""
+"""Another launcher: implements only the part of PMI-1 that starts a job, with a predictable job name."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Launcher:
 
 
 def run(folder: str, job: str, ranks: int, *command: str) -> tuple[int, str]:
-    """Returns the first exit code of a rank that is not 0, and the ranks' output. Must be called in a separate process."""
+    """Returns the first nonzero exit code of a rank, and the ranks' output. Must be called in a separate process."""
     printed = os.open(f"{folder}/printed", os.O_CREAT | os.O_TRUNC | os.O_RDWR, 0o600)
     for stream in (1, 2):
         os.dup2(printed, stream)

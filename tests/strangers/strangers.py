@@ -1,8 +1,8 @@
-"""strangers.py quick|whole: attacks of a second user of the machine on a job, all of which must fail.
+"""strangers.py quick|whole: attacks on a job by a second user of the machine, all of which must fail.
 
-Root uses two users (users.py). In each test, the stranger acts during a job of the owner; the test checks the effect of that, and how the
-job ended. Skipped with the reason unless run as root. Only the loopback interface and directories of the test are used; processes are
-identified by their user."""
+Root uses two users (users.py). In each test, the stranger attacks a job of the owner; the test checks the effect, and
+how the job ended. Skipped, with the reason, unless run as root. Only the loopback interface and the test's own
+directories are used; processes are identified by their user."""
 
 from __future__ import annotations
 
@@ -85,7 +85,8 @@ class JobTest(unittest.TestCase):
         return self.start(MPIEXEC, "--timeout", "60", *words, **variables)
 
     def ended(self, job: subprocess.Popen, code: int = 0, seconds: float = 90) -> str:
-        """Returns the job's output. The job must have ended in time, with that code, and its output must be short and without secrets."""
+        """Returns the job's output. The job must end in time, with that code, and its output must be short and free of
+        secrets."""
         try:
             output, errors = job.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
@@ -98,7 +99,7 @@ class JobTest(unittest.TestCase):
         return output + errors
 
     def server(self, ranks: int = 2) -> tuple[subprocess.Popen, Path, int]:
-        """Returns a job that waits for others at a port, the file with the port's name, and the port's number."""
+        """Returns a job that waits for others on a port, the file with the port's name, and the port number."""
         file = self.home / "port"
         job = self.mpiexec("-n", str(ranks), CONNECT, "serve", str(file))
         wait_for(lambda: file.exists() or job.poll() is not None, "a port")
@@ -106,10 +107,10 @@ class JobTest(unittest.TestCase):
         return job, file, int(file.read_text(encoding="ascii").split("_")[2])
 
 
-# --- Access of a stranger to a running job ---
+# --- A stranger's access to a running job ---
 
 def attack_process(process: int) -> list[str]:
-    """Returns the parts of another user's process that this process can access."""
+    """Returns the parts of another user's process that are accessible."""
     had = []
     folder = f"/proc/{process}"
     for name in ("mem", "environ", "maps", "syscall", "stack", "auxv", "root", "cwd", "exe"):
@@ -159,7 +160,7 @@ def attack_process(process: int) -> list[str]:
 
 
 def attack_files() -> list[str]:
-    """Returns the owner's files in the directory for shared memory that can be opened."""
+    """Returns those of the owner's files in the shared-memory directory that can be opened."""
     had = []
     for entry in SHM.iterdir():
         try:
@@ -195,7 +196,7 @@ class RunningJob(JobTest):
         words = as_user(STRANGER, visible_words, processes)
         for secret in secrets:
             self.assertNotIn(secret, words)
-        # The job listens only at the port that the program opened, on the loopback.
+        # The job listens only on the port that the program opened, on the loopback interface.
         self.assertEqual(listening(OWNER), [("127.0.0.1", port)])
         self.ended(self.mpiexec("-n", "1", CONNECT, "call", str(file)))
         self.ended(job)
@@ -204,8 +205,8 @@ class RunningJob(JobTest):
 # --- Ports ---
 
 def hold(goes_on, ready, ports: list[int], count: int) -> int:
-    """Opens this number of connections that send nothing, nonsense, or nearly the right thing; returns the number that the other side
-    closed."""
+    """Opens this number of connections that send nothing, nonsense, or nearly the right thing; returns the number of
+    connections that the other side closed."""
     held = []
     for number in range(count):
         made = socket.socket()
@@ -288,7 +289,7 @@ class Ports(JobTest):
 
     def test_errors_show_no_secret(self):
         self.ended(self.mpiexec("-n", "1", CONNECT, "errors", HEADRACE_CONNECT_TIMEOUT="0.5"))
-        # The port does not exist any more; the error ends the program.
+        # The port no longer exists; the error ends the program.
         job, file, _ = self.server(1)
         kept = file.read_text(encoding="ascii")
         self.ended(self.mpiexec("-n", "1", CONNECT, "call", str(file)))
@@ -305,8 +306,8 @@ class Ports(JobTest):
 # --- Names in /dev/shm ---
 
 def take_names(goes_on, ready) -> tuple[int, list[str]]:
-    """Watches the directory, and creates files with names that a file of the job may be about to use; returns the number of names, and the
-    data read from files of others."""
+    """Watches the directory, and creates files with names that the job may be about to use; returns the number of
+    names, and the data read from other users' files."""
     taken: dict[str, int] = {}
     ready()
     while goes_on():
@@ -410,7 +411,7 @@ class SharedDirectories(JobTest):
         os.chown(name, OWNER, OWNER)
         os.chmod(name, 0o777)
         self.assertIn("is not used", self.ended(self.mpifort(), 1))
-        os.chmod(self.shared, 0o777)  # in a directory in which all users may rename it
+        os.chmod(self.shared, 0o777)  # in a directory where all users may rename it
         os.chmod(name, 0o700)
         self.assertIn("is not used", self.ended(self.mpifort(), 1))
         os.chmod(self.shared, 0o1777)

@@ -1,5 +1,5 @@
-"""Two users of the machine without names: the owner of the jobs, and a stranger. Their processes use the loopback interface and their own
-directories; the machine's list of users is not changed."""
+"""Two users without names: the owner of the jobs, and a stranger. Their processes use the loopback interface and their
+own directories; the machine's list of users is not changed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _reservations: list[socket.socket] = []  # kept open until this process ends
 
 
 def _reserve(uid: int) -> bool:
-    """Keeps other runs of these tests, which kill all processes of their users, from using the same user."""
+    """Prevents other runs of these tests, which kill all processes of their users, from using the same user."""
     reservation = socket.socket(socket.AF_UNIX)
     try:
         reservation.bind(f"\0headrace-tests-user-{uid}")
@@ -46,7 +46,7 @@ def _uid_lines(process: str) -> list[str]:
 
 
 def owner_of(entry: Path) -> int | None:
-    """Returns the user of a file that others may remove at any time."""
+    """Returns the owner of a file that others may remove at any time."""
     try:
         return entry.lstat().st_uid
     except FileNotFoundError:
@@ -58,7 +58,7 @@ STRANGER = _unused(OWNER + 1)
 
 
 def become(uid: int) -> None:
-    """Makes this a process of that user, without any rights of root."""
+    """Makes this a process of that user, without root privileges."""
     os.setgroups([])
     os.setresgid(uid, uid, uid)
     os.setresuid(uid, uid, uid)

@@ -1,6 +1,6 @@
 // A stranger that uses libfabric: stranger_ofi PROVIDER HOST PORT. It sends messages of every length and content to the
-// rank that listens there, and tries to write and read its memory with guessed keys. Prints "sent N", or the call that
-// libfabric refused.
+// rank that listens on that port, and tries to write and read its memory with guessed keys. Prints "sent N", or the
+// call that libfabric refused.
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <netinet/in.h>
@@ -21,7 +21,7 @@
 
 namespace {
 
-// Limit of the time until the rank receives a message, which takes seconds on a machine with too few cores.
+// Time limit until the rank receives a message, which takes seconds on a machine with too few cores.
 constexpr std::chrono::seconds kLimit{45};
 
 template <class Function>
@@ -49,7 +49,7 @@ struct Stranger {
     fi_cq_err_entry error{};
     if (::fi_cq_readerr(queue, &error, 0) == 1) ++answered;
   }
-  // Repeats the call until the provider accepts it. Returns false if it does not in time.
+  // Repeats the call until the provider accepts it. Returns false if that takes too long.
   template <class Call>
   bool until_taken(Call&& call) {
     const auto end = std::chrono::steady_clock::now() + kLimit;

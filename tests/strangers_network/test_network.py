@@ -1,7 +1,8 @@
-"""A stranger on the host sends messages to ranks of a job over TCP like a UCX process. The job succeeds whatever it sends.
+"""A stranger on the host sends messages to a job's ranks over TCP, like a UCX process. The job succeeds whatever is
+sent.
 
-UCX itself obeys some requests (its PUT, its own control messages), which only UCX can correct; everything that UCX passes to Headrace is
-tested here. TCP does not distinguish users, so the stranger may be the same user.
+UCX itself executes some requests (its PUT, its own control messages), which only UCX can prevent; everything that UCX
+passes to Headrace is tested here. TCP does not distinguish users, so the stranger may be the same user.
 """
 
 import contextlib
@@ -56,7 +57,7 @@ def sockets_of(process: int) -> set[str]:
 
 
 def listening(process: int) -> list[tuple[str, int]]:
-    """Returns the addresses and ports at which the process listens."""
+    """Returns the addresses and ports on which the process listens."""
     mine, found = sockets_of(process), []
     for family, table in ((socket.AF_INET, "tcp"), (socket.AF_INET6, "tcp6")):
         path = Path(f"/proc/{process}/net/{table}")
@@ -72,7 +73,7 @@ def listening(process: int) -> list[tuple[str, int]]:
 
 
 class Stranger:
-    """Opens a connection in the same way as UCX."""
+    """Opens a connection as UCX does."""
 
     def __init__(self, connection: socket.socket) -> None:
         self.socket = connection
@@ -162,8 +163,8 @@ class Network(unittest.TestCase):
             stranger.say(*frames)
 
     def assert_dropped(self, least: int, *frames: bytes, before=None) -> None:
-        """Sends this to all ranks of a job; each must drop at least this number of messages and then succeed. `before`: called with each
-        address first."""
+        """Sends the frames to all ranks of a job; each must drop at least `least` messages and then succeed. `before`:
+        called with each address first."""
         with Job("--as-hosts", "2", HEADRACE_VERBOSE="1") as job:
             processes = job.ready()
             for process in processes:

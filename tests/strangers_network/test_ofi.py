@@ -1,7 +1,8 @@
-"""A stranger on the host sends messages to ranks of a job over libfabric: as a program of libfabric would (stranger_ofi.cpp), and opens
-connections that carry nothing or nonsense. The job succeeds whatever it sends.
+"""A stranger on the host sends messages to a job's ranks over libfabric, as a libfabric program would
+(stranger_ofi.cpp), and opens connections that carry nothing or nonsense. The job succeeds whatever is sent.
 
-libfabric itself reads the connection first, which only libfabric can correct; messages, keys and connections are tested here. """
+libfabric itself reads from the connection first, and only libfabric can make that safe; messages, keys and connections
+are tested here."""
 
 import os
 import re
@@ -73,7 +74,7 @@ class Libfabric(unittest.TestCase):
             self.assertEqual(self.assert_ends_right(job).count("dropped"), 0)
 
     def flood(self, address: tuple[str, int]) -> None:
-        """Opens connections, and sends nothing, the beginning of a request to connect, or nonsense; all stay open."""
+        """Opens connections, and sends nothing, the start of a connection request, or nonsense; all stay open."""
         for _ in range(CONNECTIONS):
             self.connect(address)
         for length in range(1, 17):
@@ -90,7 +91,7 @@ class Libfabric(unittest.TestCase):
             self.assert_ends_right(job)
 
     def test_a_flood_while_the_ranks_connect(self):
-        """The flood begins as soon as a rank listens, before the ranks have sent anything."""
+        """The flood starts as soon as a rank listens, before the ranks have sent anything."""
         with self.job() as job:
             flooded: set[tuple[str, int]] = set()
             end = time.monotonic() + SECONDS

@@ -1,4 +1,4 @@
-"""A scripted launcher: PMI-1 for ranks on this machine that are told that they are on several hosts."""
+"""A scripted launcher: serves PMI-1 to ranks on this machine, which it declares to be on several hosts."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import subprocess
 
 
 class Job:
-    """`mapping`: PMI_process_mapping, or None for a launcher without one. `ours`: behaves like Headrace's mpiexec, which names the space,
-    delays the reply to a query for a key until it is put, and declares the mapping as with --as-hosts. variables[rank]: environment that
-    only this rank has."""
+    """`mapping`: PMI_process_mapping, or None for a launcher without one. `ours`: behaves like Headrace's mpiexec,
+    which names the key-value space, delays the reply to a query until the key is put, and declares the mapping as with
+    --as-hosts. variables[rank]: environment that only this rank has."""
 
     def __init__(self, command, mapping, ours, variables):
         self.space = "headrace_test" if ours else "kvs_0"

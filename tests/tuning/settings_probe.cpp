@@ -1,5 +1,5 @@
-// Starts like MPI_Init and prints the settings of this process: rank, host, job, knobs of scope job, rows of the tuning
-// file.
+// Starts up as MPI_Init does and prints this process's settings: rank, host, job, knobs of scope job, rows of the
+// tuning file.
 #include <cstdio>
 
 #include "base/knobs.hpp"

@@ -1,4 +1,4 @@
-"""From times to rows: choices that remain, choices that change, and the range of a row."""
+"""Derivation of rows from times: unchanged choices, changed choices, and the range of a row."""
 
 import unittest
 

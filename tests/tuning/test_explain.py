@@ -21,7 +21,7 @@ class Rows(unittest.TestCase):
     def test_the_first_that_covers(self):
         self.assertEqual(self.place(), 1)
         self.assertEqual(self.place(bytes_=1024), 1)
-        self.assertEqual(self.place(bytes_=1025), None)  # two ranks on the host, and row 2 is for one on each
+        self.assertEqual(self.place(bytes_=1025), None)  # two ranks on the host; row 2 is for one per host
         self.assertEqual(self.place(oversubscribed=True), None)
         self.assertEqual(self.place(ranks=4, hosts=4, each=1), 2)
         self.assertEqual(self.place(ranks=5, hosts=5, each=1), None)

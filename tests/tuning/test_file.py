@@ -1,4 +1,4 @@
-"""The tuning file at the start of a job is found and shared by all ranks, or ignored with a message that names it."""
+"""At the start of a job, the tuning file is found and shared by all ranks, or ignored with a message that names it."""
 
 import os
 import unittest

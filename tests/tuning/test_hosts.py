@@ -1,4 +1,4 @@
-"""Settings announced by process 0 apply to all ranks, on one host and on several, with launchers of several kinds."""
+"""Settings announced by process 0 apply to all ranks, on one host and on several, with several kinds of launchers."""
 
 import os
 import tempfile
@@ -23,7 +23,7 @@ class Hosts(TuningTest):
         return job, rows, [errors for _, _, errors in results]
 
     def test_hosts(self):
-        # The launcher's hosts are used if it declares them; otherwise, these ranks detect that they share memory.
+        # If the launcher declares hosts, they are used; otherwise, these ranks detect that they share memory.
         wanted = [["0", "0", "1", "1"]] + [["0"] * 4] * 4
         for (mapping, ours), hosts in zip(KINDS, wanted):
             with self.subTest(mapping=mapping, ours=ours):

@@ -1,4 +1,4 @@
-"""Measurements that a run of `headrace tune` stores, and its estimate of the remaining time."""
+"""Measurements stored by a run of `headrace tune`, and its estimate of the remaining time."""
 
 import json
 import tempfile

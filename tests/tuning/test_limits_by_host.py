@@ -1,5 +1,5 @@
-"""`headrace tune` on three hosts that are namespaces, one of them at a distance of 200 us: pairs with that host get different limits, and
-ranks use them.
+"""`headrace tune` on three hosts that are namespaces, one of them at a distance of 200 us: pairs with that host have
+different limits, and ranks use them.
 
 Run by namespace_test.py (tests/hosts/bed/README.md)."""
 
@@ -15,8 +15,8 @@ ROOT = Path(__file__).resolve().parents[2]
 HOSTS = os.environ["HR_HOSTS"]
 NAMES = os.environ["HR_HOST_NAMES"].split()
 BUILD = Path(os.environ["HR_BUILD"])
-DELAY = "400us"  # delay of the packets of the distant host: 200 us each way
-TRIES = 3  # a single measurement on a busy machine may be unclear
+DELAY = "400us"  # packet delay of the distant host: 200 us in each direction
+TRIES = 3  # a single measurement on a busy machine may be inconclusive
 
 
 def hosts(*words):
@@ -37,7 +37,7 @@ class LimitsByHost(unittest.TestCase):
         self.addCleanup(hosts, "shape", NAMES[2])
 
     def limit(self, other):
-        """Returns the limit between ranks of the first host and of this one."""
+        """Returns the limit between ranks on the first host and on this one."""
         done = inside(BUILD / "bin/mpiexec", "--hosts", f"{NAMES[0]}:1,{other}:1", "-n", "2", BUILD / "bin/latency", "--sizes", "8", "--iters", "2",
                       "--reps", "2", HEADRACE_VERBOSE="2", HEADRACE_TUNING_FILE=str(self.file.with_suffix(".json")))
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -67,7 +67,7 @@ class Tune(TuningTest):
             self.assertEqual(row in json.loads(path.read_text())["rows"], kept)
 
     def test_devices(self):
-        """On the fake driver, only algorithms that run there are measured, and rows for device memory are written."""
+        """On the fake driver, only algorithms that it can run are measured, and rows for device memory are written."""
         result = self.run_tune(*QUICK[:-2], "--operations", "allreduce", "--device",
                                LD_LIBRARY_PATH=str(BUILD / "fake_cuda"))
         self.assertEqual(result.returncode, 0, result.stderr)

@@ -1,4 +1,4 @@
-// Passes MPI the addresses of the rows themselves, in device memory on a GPU, so that there is no buffer and no copy.
+// Passes MPI the addresses of the rows themselves, in device memory on a GPU, without intermediate buffers or copies.
 #include "variant.hpp"
 
 namespace diffusion2d {

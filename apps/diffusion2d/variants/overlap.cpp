@@ -1,4 +1,4 @@
-// Like device, but sends both ways at once and computes the rows that need no halo while the messages travel.
+// Like device, but sends in both directions at once and computes the rows that need no halo while the messages travel.
 #include "variant.hpp"
 
 namespace diffusion2d {
@@ -12,7 +12,7 @@ class Overlap final : public Variant {
     MPI_Request requests[4];
     {
       const Stopwatch watch(times_.update);
-      field_.update(2, strip_.rows - 1);  // a GPU starts this, and the host continues at once
+      field_.update(2, strip_.rows - 1);  // asynchronous on a GPU
     }
     {
       const Stopwatch watch(times_.exchange);

@@ -1,5 +1,5 @@
-// Exchanges messages through host memory, as a program does if its MPI is not GPU-aware: copies the edge rows to the
-// host, exchanges them there, and copies the received rows into the halo.
+// Exchanges messages through host memory, as a program must if its MPI library is not GPU-aware: copies the edge rows
+// to the host, exchanges them there, and copies the received rows into the halo.
 #include "variant.hpp"
 
 namespace diffusion2d {

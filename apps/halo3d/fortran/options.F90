@@ -66,7 +66,7 @@ contains
       end if
       call take(name, value, set, message)
       if (allocated(message)) then
-        if (has_value .and. index(message, ' wants ') > 0) message = message // ', not ''' // value // ''''
+        if (has_value .and. index(message, ' requires ') > 0) message = message // ', not ''' // value // ''''
         what = parsed_error
         return
       end if
@@ -80,7 +80,7 @@ contains
     character(len=:), allocatable, intent(inout) :: message
     character(len=:), allocatable :: wanted
     logical :: good
-    wanted = 'X,Y,Z or N, each a whole number of at least 1'
+    wanted = 'X,Y,Z or N, each an integer of at least 1'
     select case (name)
     case ('--step', '--pattern')
       call take_steps(value, set, message)
@@ -93,11 +93,11 @@ contains
     case ('--local')
       good = take_three(value, set%local)
     case ('--procs')
-      wanted = 'PX,PY,PZ, each a whole number of at least 1'
+      wanted = 'PX,PY,PZ, each an integer of at least 1'
       good = index(value, ',') > 0
       if (good) good = take_three(value, set%procs)
     case ('--steps')
-      wanted = 'a whole number of at least 1'
+      wanted = 'an integer of at least 1'
       good = take_number(value, 1, set%steps)
     case ('--profiles')
       wanted = 'the name of a directory'
@@ -111,7 +111,7 @@ contains
       message = 'unknown option ''' // name // '''; --help lists those there are'
       return
     end select
-    if (.not. good) message = name // ' wants ' // wanted
+    if (.not. good) message = name // ' requires ' // wanted
   end subroutine take
 
   function argument(place) result(word)

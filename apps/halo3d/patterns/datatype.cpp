@@ -1,4 +1,4 @@
-// Step 0: a separate MPI_Sendrecv for each field, direction and way, with planes as datatypes.
+// Step 0: a separate MPI_Sendrecv for each field, axis and way, with planes as datatypes.
 #include "pattern.hpp"
 #include "patterns/typed_planes.hpp"
 

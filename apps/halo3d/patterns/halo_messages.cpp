@@ -65,7 +65,7 @@ void HaloMessages::pack_all() {
   for (int axis = 0; axis < kAxes; ++axis) {
     const Stopwatch watch(setup_.times.pack[axis]);
     start_pack(axis);
-    if (axis == kAxes - 1) setup_.backend.wait();  // one wait: the kernels of all directions run together
+    if (axis == kAxes - 1) setup_.backend.wait();  // a single wait: the kernels of all axes run concurrently
   }
 }
 

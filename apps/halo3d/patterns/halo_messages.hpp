@@ -1,8 +1,8 @@
-// The six packed messages of a step, one per direction and way, each with the planes of the three fields: their
-// buffers, packing, and MPI calls, timed by direction.
+// The six packed messages of a step, one per axis and way, each with the planes of the three fields: their buffers,
+// packing, and MPI calls, timed per axis.
 //
-// `staged`: MPI is passed host memory, and the planes are copied between it and the device. One message per direction
-// and way is in flight at a time; the backend owns the buffers.
+// `staged`: MPI is passed host memory, and the planes are copied between it and the device. One message per axis and
+// way is in flight at a time; the backend owns the buffers.
 #pragma once
 
 #include <mpi.h>
@@ -17,11 +17,11 @@ class HaloMessages {
  public:
   HaloMessages(const Setup& setup, bool staged);
 
-  // Packs both ways of a direction. Complete on return, so that MPI may use the buffers.
+  // Packs both ways of an axis. Complete on return, so that MPI may use the buffers.
   void pack(int axis);
   void unpack(int axis);
-  // Pack and unpack all directions at once; unpack_all() waits for the kernels only if `wait`. A direction's time is
-  // that of starting its kernels; the last one's includes the wait.
+  // Pack and unpack all axes at once; unpack_all() waits for the kernels only if `wait`. An axis's time is that of
+  // starting its kernels; the last axis's time includes the wait.
   void pack_all();
   void unpack_all(bool wait);
 
@@ -29,17 +29,17 @@ class HaloMessages {
   Faces to_send() const;
   Faces arrived() const;
 
-  // Exchanges both ways of a direction one after the other, blocking.
+  // Exchanges both ways of an axis consecutively, with blocking calls.
   enum class Call { kSendrecv, kIsendRecv };
   void exchange(int axis, Call call);
 
-  // Make twelve persistent requests, a receive and a send of each message, for a communicator of these ranks.
+  // Creates twelve persistent requests, a receive and a send for each message, on a communicator of these ranks.
   static constexpr int kRequests = 2 * kAxes * kWays;
   std::array<MPI_Request, kRequests> make_persistent(MPI_Comm comm) const;
-  // Counts the messages of a step that the caller sends.
+  // Counts the messages that the caller sends in a step.
   void count_all();
 
-  // Start two receives and two sends, both ways of a direction, and wait for them.
+  // Start two receives and two sends, both ways of an axis, and wait for them.
   void post(int axis);
   void complete(int axis);
 

@@ -1,4 +1,4 @@
-// Step 7: all directions at once, first MPI_Irecv and MPI_Isend, then the waits, which makes overlap possible.
+// Step 7: all directions at once: first all MPI_Irecv and MPI_Isend, then the waits, which permits overlap.
 #include "patterns/halo_messages.hpp"
 
 namespace halo3d {

@@ -1,6 +1,6 @@
-// Beyond the series: like overlap-async, with as little work for the device as the messages allow. All faces are packed
-// at once; nothing is unpacked, as the update of the boundary reads the received buffers; and the device begins a step
-// as soon as it has ended the previous one, without the host.
+// Beyond the series: like overlap-async, with as little device work as the messages allow. All faces are packed
+// at once; nothing is unpacked, as the update of the boundary reads the received buffers; and the device starts a step
+// as soon as it has finished the previous one, without the host.
 #include "patterns/halo_messages.hpp"
 
 namespace halo3d {

@@ -1,5 +1,5 @@
 // Beyond the series: like overlap-fused, with one MPI_Neighbor_alltoallv in place of the twelve messages of a step. The
-// library knows all faces at once, and need not start a copy for each of the small ones.
+// library sees all faces at once, and need not start a copy for each small face.
 #include <array>
 
 #include "pattern.hpp"
@@ -13,7 +13,7 @@ constexpr int kFaces = kAxes * kWays;
 class OverlapNeighbor final : public Pattern {
  public:
   explicit OverlapNeighbor(const Setup& setup) : Pattern(setup), type_(element_type(setup.decomposition.shape())) {
-    // Each face begins at a multiple of 256 bytes.
+    // Each face starts at a multiple of 256 bytes.
     constexpr int kAlign = 64;
     const Shape& shape = setup.decomposition.shape();
     int total = 0;
@@ -30,7 +30,8 @@ class OverlapNeighbor final : public Pattern {
     send_ = static_cast<char*>(setup.backend.allocate(bytes));
     receive_ = static_cast<char*>(setup.backend.allocate(bytes));
     // A Cartesian communicator's neighbours are the lower and the upper one along each axis (MPI 5.0 section 8.6). A
-    // face that goes way 0, upwards, is sent in the upper one's block and arrives in the block of the lower one.
+    // face that goes way 0, upwards, is sent in the upper neighbour's block and arrives in the lower neighbour's
+    // block.
     for (int axis = 0; axis < kAxes; ++axis) {
       for (int way = 0; way < kWays; ++way) {
         to_send_[axis][way] = send_ + offset(2 * axis + 1 - way);
@@ -87,7 +88,7 @@ class OverlapNeighbor final : public Pattern {
   }
 
   MPI_Datatype type_;
-  std::array<int, kFaces> counts_{}, displacements_{};  // arrays in the order of the neighbours
+  std::array<int, kFaces> counts_{}, displacements_{};  // arrays in neighbour order
   char *send_ = nullptr, *receive_ = nullptr;           // the backend owns them
   Faces to_send_{}, arrived_{};
   double bytes_ = 0;

@@ -1,4 +1,4 @@
-// Patterns that handle the directions one after the other, with packed messages: pack, MPI, unpack.
+// Patterns that handle one axis at a time, with packed messages: pack, MPI, unpack.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Step 3: packs on the device, and sends through the host, as a program does if its MPI is not GPU-aware.
+// Step 3: packs on the device, and sends from host memory, as a program must if its MPI library is not GPU-aware.
 #include "patterns/sequence.hpp"
 
 namespace halo3d {

@@ -1,7 +1,7 @@
 // Beyond the series: like overlap-fused, but the device's stream starts the messages and waits for them, so that the
-// host waits for nothing in a step; and the same with steps captured in a CUDA graph.
+// host never waits within a step; and the same with steps captured in a CUDA graph.
 //
-// Built with a library that has no such functions, the program has no such patterns.
+// A program built with a library that lacks these functions lacks these patterns.
 #include "patterns/halo_messages.hpp"
 #if !defined(MPICH_VERSION) && __has_include(<mpi-ext.h>)
 #include <mpi-ext.h>
@@ -17,7 +17,7 @@ const PatternRecord kGraph = {"graph", kNone, kNone, "", nullptr};
 #else
 namespace {
 
-// A copy of the ranks' communicator, in which the stream starts messages.
+// A duplicate of the ranks' communicator, on which the stream starts messages.
 class StreamComm {
  public:
   StreamComm(MPI_Comm ranks, void* stream) {
@@ -109,7 +109,7 @@ class Graph final : public Streams {
   void exchange() override {
     if (begun_ % 2 == 1) enqueue_step();
     begun_ = 0;
-    // The graph belongs to the copy of the fields that was current when it was captured.
+    // The graph is tied to the copy of the fields that was current at the capture.
     graph_.reset();
     Streams::exchange();
   }

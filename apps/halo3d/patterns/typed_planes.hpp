@@ -1,4 +1,4 @@
-// Committed datatypes for the planes of one field that are sent and received. Must die before MPI_Finalize.
+// Committed datatypes for the planes of one field that are sent and received. Must be destroyed before MPI_Finalize.
 #pragma once
 
 #include <mpi.h>

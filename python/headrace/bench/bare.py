@@ -32,7 +32,7 @@ class Bare:
         return benchmark.name in ("latency", "bandwidth") and self._ranks == 2
 
     def measure(self, benchmark: Benchmark) -> None:
-        """Makes one more measurement. A limit that cannot be measured is reported once and left out."""
+        """Performs one more measurement. A limit that cannot be measured is reported once and omitted."""
         if self._failed or not self.knows(benchmark):
             return
         arguments = ["--sizes", self._sizes or benchmark.sizes or "8"]
@@ -50,7 +50,8 @@ class Bare:
         self._limits.setdefault(benchmark.name, Limits()).add(report)
 
     def distances(self) -> list[float]:
-        """Microseconds that a cache line takes from core to core, the median of each run. Available for latency and bandwidth."""
+        """Returns the core-to-core time of a cache line in microseconds, the median of each run. Available for latency
+        and bandwidth."""
         return [time for limits in self._limits.values() for time in limits.runs("cache line", 64)]
 
     def of(self, benchmark: str, bytes_: int) -> float | None:

@@ -13,13 +13,14 @@ from headrace import own_files
 
 
 class Failed(Exception):
-    """Returns a sentence with the reason why a program produced no result. `said`: all of its output."""
+    """A program produced no result; the message is a sentence with the reason. `said`: all of its output."""
 
     said = ""
 
 
 def run(command: list[str], timeout: float, env: dict[str, str] | None = None) -> str:
-    """Returns standard output and error of a program that succeeded. Ends a program that takes too long, with its children."""
+    """Returns standard output and standard error of a successful program. Ends a program that takes too long, with its
+    children."""
     try:
         child = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                  stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True,
@@ -55,7 +56,7 @@ def run_json(command: list[str], timeout: float, env: dict[str, str] | None = No
 
 
 def _json_in(text: str, name: str) -> dict:
-    """Returns the JSON object in an output that may have other lines around it."""
+    """Returns the JSON object from output that may contain other lines around it."""
     start = 0 if text.startswith("{") else text.find("\n{") + 1
     try:
         return json.JSONDecoder().raw_decode(text, start)[0]

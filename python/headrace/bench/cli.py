@@ -87,9 +87,9 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
         parser.error("--touch is for latency and the collectives, of which none is asked for")
     apart = re.fullmatch(r"([0-9]+)-([0-9]+)", args.cores_apart or "")
     if args.cores_apart and not (apart and 0 < int(apart[1]) <= int(apart[2])):
-        parser.error(f"--cores-apart wants nanoseconds, at least and at most, like 45-150, not '{args.cores_apart}'")
+        parser.error(f"--cores-apart requires nanoseconds, at least and at most, like 45-150, not '{args.cores_apart}'")
     if args.hosts and len(args.hosts.split(",")) < 2:
-        parser.error("--hosts wants at least two, separated by commas")
+        parser.error("--hosts requires at least two, separated by commas")
     if args.cores_apart and args.ranks != 2:
         parser.error(f"--cores-apart is for 2 ranks, not {args.ranks}")
     if args.ranks % 2 and (odd := [b.name for b in args.chosen if b.pairs]):

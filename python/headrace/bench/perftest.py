@@ -1,4 +1,5 @@
-"""The bare limits between two hosts: ucx_perftest of the UCX that Headrace uses, in the rounds of the benchmark."""
+"""The bare limits between two hosts: ucx_perftest of the UCX installation that Headrace uses, in the rounds of the
+benchmark."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ START_SECONDS = 10     # time limit for the server to start listening
 TESTS = {"latency": (("tag_lat", "ucp_am_lat"), 1), "bandwidth": (("tag_bw", "ucp_am_bw"), 5)}
 SECONDS_A_RUN = 0.05   # about
 BYTES_A_SECOND, MESSAGES_A_SECOND = 2e9, 50e3
-# The settings that Headrace passes to UCX: processes of two hosts share no memory.
+# The settings that Headrace passes to UCX: processes on two hosts share no memory.
 SETTINGS = {"UCX_TLS": "^shm,cuda_ipc,rocm_ipc", "UCX_LOG_LEVEL": "error", "UCX_WARN_UNUSED_ENV_VARS": "n"}
 
 
@@ -37,7 +38,7 @@ class Perftest:
         return benchmark.name in TESTS
 
     def measure(self, benchmark: Benchmark) -> None:
-        """Takes one more measurement. A limit that cannot be measured is reported once and left out."""
+        """Performs one more measurement. A limit that cannot be measured is reported once and omitted."""
         if self._failed or not self.knows(benchmark):
             return
         tests, column = TESTS[benchmark.name]
@@ -56,7 +57,7 @@ class Perftest:
         library = self._program.parent.parent / "lib"
         env = {**SETTINGS, "LD_LIBRARY_PATH": f"{library}:{os.environ.get('LD_LIBRARY_PATH', '')}"}
         count = max(int(SECONDS_A_RUN * min(MESSAGES_A_SECOND, BYTES_A_SECOND / max(bytes_, 1))), 20)
-        # The server has a time limit, as it would otherwise wait for a client forever.
+        # The server has a time limit because it would otherwise wait for a client forever.
         waiting = subprocess.Popen(["timeout", str(TIMEOUT), *self._wrap, self._program, "-p", port], env={**os.environ, **env},
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
         try:
@@ -79,7 +80,7 @@ class Perftest:
         return []
 
     def of(self, benchmark: str, bytes_: int) -> float | None:
-        """Returns the better of its tests, each as the median of its runs; None if nothing was measured."""
+        """Returns the better of the benchmark's tests, each as the median of its runs; None if nothing was measured."""
         medians = [statistics.median(figures) for (name, size, _), figures in self._figures.items()
                    if (name, size) == (benchmark, bytes_)]
         return (min if benchmark == "latency" else max)(medians, default=None)

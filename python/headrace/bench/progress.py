@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable
 
 
 class Progress:
-    """`steps`: all remaining steps, by name; steps of one name take about equally long. `limit`: seconds after which none begins. `later`:
-    steps that will probably come; the caller keeps them up to date."""
+    """`steps`: all remaining steps, by name; steps of one name take about equally long. `limit`: seconds after which no
+    step begins. `later`: steps that will probably follow; the caller keeps them up to date."""
 
     def __init__(self, steps: Iterable[str], limit: float | None = None, clock: Callable[[], float] = time.monotonic):
         self.left = Counter(steps)  # not begun
@@ -23,7 +23,7 @@ class Progress:
         self.shown = sys.stderr.isatty()
 
     def step(self, what: str) -> None:
-        """Ends the current step and begins another one."""
+        """Ends the current step and begins another."""
         self._end()
         self.current = what
         self.left[what] -= 1
@@ -55,7 +55,8 @@ class Progress:
             print("\r" + " " * 110 + "\r", end="", file=sys.stderr, flush=True)
 
     def seconds_left(self) -> float | None:
-        """Estimates from the steps so far; a kind of step that has not run yet counts as their mean. None at the start."""
+        """Estimates the remaining seconds from the steps so far; a kind of step that has not run yet counts as their
+        mean. None at the start."""
         if not self.took:
             return None
         mean = sum(self.took.values()) / len(self.took)

@@ -22,7 +22,7 @@ IN_FLIGHT = 4  # number of messages in flight, as in "x4" of gpu_limits
 
 @dataclass(frozen=True)
 class Scale:
-    """Scale of the measurement: everything, or the least that still runs every part."""
+    """Scale of the measurement: everything, or the minimum that still runs every part."""
 
     largest: int = 256 << 20
     edge: int = 258
@@ -45,7 +45,7 @@ QUICK = Scale(largest=70000, edge=24, random=999, local=12, steps=3,
 
 @dataclass
 class Measured:
-    """Results of the runs: for each command of a section its reports, one per run; and the limits."""
+    """Results of the runs: the reports of each command of a section, one per run; and the limits."""
 
     reports: list[list[dict]]
     bare: Limits
@@ -84,7 +84,7 @@ def _latency(measured: Measured) -> list[Figure]:
     for (_, size), values in measured.rows(0).items():
         small = size <= 4096
         limit = measured.bare.microseconds("peer copy", 8 if small else size)
-        # Both sides of such a message are processes, so the limit is the faster of the two methods without MPI.
+        # Both sides of such a message are processes, so the limit is the fastest of the methods without MPI.
         between = [time for way in ("get", "put", "pinned") if (time := measured.bare.microseconds(f"two processes, {way}", size))]
         figures.append(Figure("latency", f"one-way latency, {size_text(size)}", "us", values, limit,
                               f"peer copy of {size_text(8 if small else size)}", 1.25 if small else 1.2,
@@ -133,13 +133,14 @@ _NCCL = "NCCL and a synchronisation"
 
 
 def _in_a_graph(nccl: Limits, op: str, size: int) -> str:
-    """The other baseline: NCCL without the work of the host, which a blocking call cannot avoid."""
+    """Returns the other baseline: NCCL without the host's work, which a blocking call cannot avoid."""
     time = nccl.microseconds(f"{op} nccl_graph", size)
     return f"NCCL in a graph {time:.3g} us" if time else ""
 
 
 def _bare_schedule(bare: Limits, op: str, size: int) -> float | None:
-    """The copies that two ranks cannot avoid, all started at once: halves both ways, or the whole one way."""
+    """Returns the time of the copies that two ranks cannot avoid, all started at once: halves in both directions, or
+    the whole in one."""
     return bare.microseconds("peer copy", size) if op == "bcast" else bare.microseconds("both ways", size // 2)
 
 

@@ -1,4 +1,5 @@
-"""Ranks that share one GPU: messages and collectives of device buffers, managed memory, and copies to and from the host.
+"""Ranks that share one GPU: messages and collectives on device buffers, managed memory, and copies to and from the
+host.
 
 Without MPS, a GPU runs one process at a time, with MPS several at once; the names of the figures show which applies. The limit of a
 message is the time that two processes need without MPI (gpu_limits).

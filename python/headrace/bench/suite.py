@@ -19,7 +19,7 @@ class Benchmark:
     sizes: str | None = None  # None: the program's own sizes
     arguments: tuple[str, ...] = ()
     pairs: bool = True   # needs an even number of ranks
-    times_job: bool = False  # the total time of the launcher is a figure, too
+    times_job: bool = False  # the launcher's total time is a figure, too
 
     @property
     def touches(self) -> bool:

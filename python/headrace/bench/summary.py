@@ -1,6 +1,6 @@
 """A summary of a run of the host benchmarks, with one row per size, and tables of summaries.
 
-A summary is plain data, so that it can be kept as JSON (docs/performance/data) and shown again later:
+A summary is plain data, so that it can be stored as JSON (docs/performance/data) and shown again later:
 
     {"benchmark": "latency", "unit": "us", "less_is_better": true, "libraries": ["headrace", "openmpi"],
      "rows": [{"label": "", "bytes": 8, "medians": {"headrace": 0.27, "openmpi": 0.43}, "bare": 0.28,
@@ -21,7 +21,7 @@ from headrace.bench.grid import grid, heading, strong
 
 
 def summarise(result, libraries: list[str], limits: Callable[[str, int], float | None] | None = None) -> dict:
-    """Summarises a compare.Result. `limits` gives the bare limit of a size, or None."""
+    """Summarises a compare.Result. `limits` returns the bare limit of a size, or None."""
     name, sample = result.benchmark.name, result.sample()
     rows = []
     for key in result.keys():
@@ -70,7 +70,7 @@ def by_size(summaries: list[dict], markdown: bool = False) -> str:
     """Returns a table of several benchmarks, with a row for each and a column per size: Headrace's figure and its ratio to the best
     peer.
 
-    A ratio worse than 1 is set in bold. Summaries with different `ranks` get a column for it. A size a little
+    A ratio worse than 1 is set in bold. If summaries differ in `ranks`, there is a column for it. A size a little
     below a power of two (of a structure, of a block of three ranks) is in the column of that power.
     """
     sizes = sorted({_column(row["bytes"]) for summary in summaries for row in summary["rows"]})

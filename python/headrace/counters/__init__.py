@@ -1,4 +1,4 @@
-"""Reads the pages of counters that processes of Headrace keep (docs/counters.md).
+"""Reads the counter pages of Headrace processes (docs/counters.md).
 
     from headrace import counters
     found = counters.look()                 # every job of this user on this host
@@ -6,7 +6,7 @@
         now = page.read()
         print(page.job, page.rank, now.state, now.table("function.calls"))
 
-A page describes itself, so there is no table of counters here. No dependencies.
+A page describes itself, so this package contains no table of counters. No dependencies.
 """
 
 from __future__ import annotations

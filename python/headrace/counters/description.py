@@ -1,5 +1,4 @@
-"""Parses and checks the text by which a page describes itself: its format, its offsets, and how much memory it may cost a
-reader."""
+"""Parses and checks a page's description of itself: format, offsets, and how much memory it may cost a reader."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ _KINDS = ("sum", "level", "high_water")
 
 def _whole(value: object, name: str, most: int = _NUMBER_MOST) -> int:
     if type(value) is not int or not 0 <= value <= most:
-        raise ValueError(f"{name} is no number from 0 to {most}")
+        raise ValueError(f"{name} is not a number from 0 to {most}")
     return value
 
 
@@ -25,7 +24,7 @@ def printable(text: str) -> str:
 
 def _name(value: object, name: str) -> str:
     if type(value) is not str or not 0 < len(value) <= _NAME_MOST or not value.isprintable():
-        raise ValueError(f"{name} is no name")
+        raise ValueError(f"{name} is not a name")
     return value
 
 
@@ -39,7 +38,7 @@ def _about(about: dict) -> None:
     _whole(about["size"], "size")
     for name in ("host", "program", "library", "cores", "gpus"):
         if type(about.setdefault(name, "")) is not str:
-            raise ValueError(f"{name} is no text")
+            raise ValueError(f"{name} is not text")
     for name in ("pid", "host_number", "user"):
         _whole(about.setdefault(name, 0), name, 1 << 32)
     _whole(about.setdefault("pid_started", 0), "pid_started", 1 << 63)
@@ -83,7 +82,7 @@ def _rest(counter: dict, counters: dict[str, dict], dimensions: dict) -> None:
 
 
 def _range(range_: list, stride: int, limit: int) -> int:
-    """Returns the number of counters of a range of parts."""
+    """Returns the number of counters in a range of parts."""
     in_part, in_page, count, part_stride, page_stride = (_whole(value, "a range of parts", 1 << 40) for value in range_)
     if not count or any(value % 8 for value in (in_part, in_page, part_stride, page_stride)) or min(part_stride, page_stride) < 8:
         raise ValueError("a range of parts is none")
@@ -102,7 +101,8 @@ def _parts(parts: dict, limit: int) -> None:
 
 
 def read(text: bytes, limit: int) -> dict:
-    """`limit`: bytes of the page that contain counters. Raises ValueError, KeyError, TypeError, AttributeError, RecursionError."""
+    """`limit`: number of bytes of the page that contain counters. Raises ValueError, KeyError, TypeError,
+    AttributeError, RecursionError."""
     if len(text) > TEXT_MOST:
         raise ValueError(f"a text of {len(text)} bytes; {TEXT_MOST} are the most")
     said = json.loads(text)
@@ -122,7 +122,7 @@ def read(text: bytes, limit: int) -> dict:
         _rest(entry, counters, dimensions)
     for name, dimension in (("peer.process", "peer"), ("collective.sizes", "operation_size")):
         if name in counters and (counters[name].get("dimension") != dimension or "rest" in counters[name]):
-            raise ValueError(f"{name} is no table of {dimension}")
+            raise ValueError(f"{name} is not a table of {dimension}")
     if "parts" in said:
         _parts(said["parts"], limit)
     process = counters.get("peer.process")

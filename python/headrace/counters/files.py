@@ -1,4 +1,4 @@
-"""Finds the pages of this host: memory files that the ranks hold open and, until the job ends, Headrace's mpiexec.
+"""Finds the pages on this host: memory files held open by the ranks and, until the job ends, by Headrace's mpiexec.
 
 Reads the pages of this user's processes. With `everyone`, root and service users that may read other users' processes get all pages, and each
 counts as its owner's. A page is accepted only if the file
@@ -42,15 +42,15 @@ class Found:
 
 
 def directories() -> list[str]:
-    """Returns directories of this environment with files other than those that processes hold open. A directory that others can write to is
-    searched only if it is named explicitly."""
+    """Returns directories from this environment with files other than those that processes hold open. A directory that
+    others can write to is searched only if it is named explicitly."""
     named = os.environ.get("HEADRACE_SHM_DIR")
     return [named] if named else []
 
 
 class Idle:
-    """Processes that have had no page for a while, which repeated searches check rarely. A page that one of them makes later is
-    found at most `again` seconds later."""
+    """Processes that have had no page for a while, which repeated searches check rarely. A page that one of them
+    creates later is found within `again` seconds."""
 
     def __init__(self, age: float = 20.0, again: float = 15.0):
         self.age, self.again = age, again
@@ -73,8 +73,9 @@ class Idle:
 
 def look(job: str | None = None, where: Iterable[str] | None = None, known: Iterable[Page] = (), idle: Idle | None = None,
          everyone: bool = False) -> Found:
-    """Returns this user's pages. `everyone`: those of all users, as far as this one may read them. `job`: only those of that job. `known`: pages of an earlier call, which are reused
-    instead of being opened again. `idle`: the same object in each call, for frequent calls."""
+    """Returns this user's pages. `everyone`: pages of all users, as far as this user may read them. `job`: only pages
+    of that job. `known`: pages from an earlier call, which are reused instead of being reopened. `idle`: the same
+    object in each call, for frequent calls."""
     found = Found()
     seen: set[tuple[int, int]] = set()
     open_ones = {page.file: page for page in known}
@@ -138,7 +139,7 @@ def open_page(path: str, in_memory: bool = False, everyone: bool = False) -> Pag
     file = File(open_regular(path, PAGE_MOST, owners=owners, follow=in_memory))
     status = file.status()
     if file.size == 0:
-        raise FileNotFoundError(path)  # the page is still being made
+        raise FileNotFoundError(path)  # the page is still being created
     if in_memory and not MEMORY_FILE.fullmatch(file.name()):
         raise FileNotFoundError(path)  # the descriptor now refers to another file
     if not in_memory and (status.st_nlink != 1 or status.st_mode & 0o002):
@@ -190,7 +191,7 @@ def memory_files(idle: Idle | None = None, everyone: bool = False) -> list[str]:
 
 
 def is_makers(path: str) -> bool:
-    """True if the descriptor is that of the page's maker: readers, including this one, open pages read-only."""
+    """True if the descriptor belongs to the page's creator: readers, including this one, open pages read-only."""
     try:
         return bool(os.lstat(path).st_mode & 0o200)
     except OSError:

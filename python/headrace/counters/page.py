@@ -1,4 +1,4 @@
-"""One page: its header, its description of itself, and its values at one moment."""
+"""A page: its header, its description of itself, and its values at one moment."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAGIC = b"HRCOUNTS"
 VERSION = 1
 HEAD = struct.Struct("=8sIIQQQQQ")
 STATES = {0: "none", 1: "running", 2: "finalized"}
-PAGE_MOST = 1 << 22  # bytes; the library's pages take some 100 KiB
+PAGE_MOST = 1 << 22  # bytes; the library's pages have about 100 KiB
 
 
 class Problem(Exception):
@@ -44,7 +44,7 @@ class Snapshot:
         values = self.words[places].tolist()
         rest = self.page.counter(name).get("rest")
         if rest:
-            # Counters read at different moments could make it negative.
+            # Counters read at different moments could make the difference negative.
             values[rest["place"]] = max(0, values[rest["place"]] + self.value(rest["of"]) - sum(values))
         return values
 
@@ -81,8 +81,8 @@ class Bytes:
 
 
 class File:
-    """An open file that contains a page. It is read instead of mapped, so that truncation of the file is an error and not a bus
-    error. Owns the descriptor, and closes it with the object."""
+    """An open file that contains a page. It is read instead of mapped, so that a truncated file causes an error and not
+    a bus error. Owns the descriptor, and closes it with the object."""
 
     def __init__(self, file: int):
         self._file: int | None = file
@@ -108,7 +108,7 @@ class File:
 
 
 def _started(pid: int | str) -> int | None:
-    """Returns when a process started, in ticks of the system's clock; None if it has ended."""
+    """Returns when a process started, in system clock ticks; None if it has ended."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
             fields = file.read().rpartition(")")[2].split()
@@ -118,7 +118,7 @@ def _started(pid: int | str) -> int | None:
 
 
 def _namespace(pid: str) -> int | None:
-    """Returns the namespace of process ids that a process is in."""
+    """Returns the PID namespace of a process."""
     try:
         return os.stat(f"/proc/{pid}/ns/pid").st_ino
     except OSError:
@@ -183,7 +183,7 @@ class Page:
 
     @property
     def job_of_owner(self) -> str:
-        """Returns the job's name; for another user's job, which may have the same name, with the number of that user."""
+        """Returns the job's name; for another user's job, which may have the same name, with that user's id."""
         return self.job if self.owner in (None, os.geteuid()) else f"{self.job}@{self.owner}"
 
     @property
@@ -207,7 +207,7 @@ class Page:
         return self._whole(self._size_now(self._memory.part(0, HEAD.size)))
 
     def _size_now(self, head: bytes) -> int:
-        """Returns the size by the page's head, which grows with the parts in use."""
+        """Returns the size according to the page's header, which grows with the parts in use."""
         size = HEAD.unpack_from(head)[3] if len(head) >= HEAD.size else 0
         return size if self._size < size <= min(self._memory.size, PAGE_MOST) else self._size
 
@@ -239,11 +239,13 @@ class Page:
         return self._reports.read(self._memory.part) if self._reports else (0, [])
 
     def alive(self) -> bool:
-        """True if its process exists, and not merely another process with the same number. Only on the process's host."""
+        """True if the page's process exists, and not merely another process with the same number. Valid only on the
+        process's host."""
         return self.process() is not None
 
     def process(self) -> str | None:
-        """Returns the number of its process in /proc of this host, which a container numbers differently; None if it has ended."""
+        """Returns the number of the page's process in this host's /proc, which differs from the number within a
+        container; None if the process has ended."""
         pid, started = self.about.get("pid", 0), self.about.get("pid_started")
         if started is None:
             return None

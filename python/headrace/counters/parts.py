@@ -27,8 +27,8 @@ class Parts:
                 slice(in_page, in_page + page_stride * (count - 1) + 1, page_stride))
 
     def added(self, page: memoryview, behind: bytes) -> memoryview:
-        """Returns the words of a page plus those of the parts in `behind`, which follow the page. Levels may go round below 0 in
-        between."""
+        """Returns the words of a page plus those of the parts in `behind`, which follow the page. Levels may wrap
+        around below 0 in between."""
         words = array("Q", page)
         parts = memoryview(behind[:len(behind) // self._stride * self._stride]).cast("Q")
         for first in range(0, len(parts), self._stride // 8):

@@ -19,7 +19,7 @@ _FILE_MOST = 1 << 36  # bytes; each page is checked before the next one is read
 
 
 def save(path: str | os.PathLike, pages: Iterable[Page]) -> None:
-    """Writes the pages as they are now; the file appears complete or not at all."""
+    """Writes the pages' current contents; the file appears complete or not at all."""
     with own_files.replacing(Path(path), "wb") as file:
         file.write(MAGIC)
         for page in pages:

@@ -1,1 +1,1 @@
-"""The course: runs chapters and compares each with figures that others have published for it."""
+"""The course: runs chapters and compares each with published figures."""

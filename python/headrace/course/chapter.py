@@ -1,14 +1,15 @@
-"""A chapter is data: a JSON file in `chapters/` whose name is that of the chapter. To add one, copy a file and change it.
+"""A chapter is data: a JSON file in `chapters/` with the name of the chapter. To add one, copy a file and change it.
 
     title, sentence     what it is about
     page                its text, in docs/course/
     program             in the build's bin/ (lib/headrace/bench of an installation); takes --device and --json
-    build               how to get the program where it is not there (a sentence; may be left out)
-    sizes               arguments for every step: on the host, on a GPU, and for a quick run (`quick`) published           the origin of the
-    published figures, and the steps (`steps`) that a run there had, or null steps               name, change (what is new), ranks,
-    arguments; device: `any`, `host` or `gpu`, where it runs;
-                        published: seconds of the run, or null; program: another one
-    exercises           question, and the test that holds the solution
+    build               how to get the program if it is missing (a sentence; optional)
+    sizes               arguments for every step: on the host, on a GPU, and for a quick run (`quick`)
+    published           the origin of the published figures, and the number of steps (`steps`) of the published run, or
+                        null
+    steps               name, change (what is new), ranks, arguments; device on which it runs: `any`, `host` or `gpu`;
+                        published: seconds of the run, or null; program: a different program
+    exercises           question, and the test with the solution
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ def read(path: Path) -> Chapter:
     except KeyError as missing:
         raise Failed(f"{path}: a chapter has no {missing}") from None
     except (OSError, TypeError, ValueError) as error:
-        raise Failed(f"{path} is no chapter: {sentence(error)}") from error
+        raise Failed(f"{path} is not a chapter: {sentence(error)}") from error
     if not steps:
         raise Failed(f"{path}: a chapter has at least one step")
     if wrong := {step.device for step in steps} - set(DEVICES):

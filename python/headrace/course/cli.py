@@ -1,4 +1,4 @@
-"""Runs a chapter of the course: its steps one after the other, compared with the published figures, with a plot."""
+"""Runs a chapter of the course: its steps in order, compared with the published figures, with a plot."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
     if args.png and args.no_png:
         parser.error("--png and --no-png contradict one another")
     if args.png and not show.has_matplotlib():
-        parser.error("--png wants matplotlib: pip install matplotlib, or headrace[plot]")
+        parser.error("--png requires matplotlib: pip install matplotlib, or headrace[plot]")
     return args
 
 
@@ -61,8 +61,8 @@ def _picture(lesson: Lesson, args: argparse.Namespace) -> str:
 
 
 def with_own(programs: Programs, directory: Path | None = None) -> Programs:
-    """Adds programs that a reader has built with a chapter's build.sh: in the given directory, the current one, next to build.sh, or in
-    PATH."""
+    """Adds programs that a reader has built with a chapter's build.sh: in the given directory, the current directory,
+    next to build.sh, or in PATH."""
     beside = sorted((programs.library.parent.parent / "share/headrace").glob("*/"))
     return replace(programs, own=(*([directory.absolute()] if directory else []), Path.cwd(), *beside, *(Path(place or ".").absolute() for place in os.get_exec_path())))
 

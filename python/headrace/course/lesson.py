@@ -24,7 +24,7 @@ class Row:
     step: Step
     command: str  # command as a reader would type it
     published: float | None  # milliseconds per step
-    note: str = ""  # why there is no figure of this machine
+    note: str = ""  # why there is no figure for this machine
     samples: list[float] = field(default_factory=list)  # milliseconds per step
     device: str = ""
 
@@ -68,8 +68,8 @@ class Lesson:
     rows: list[Row] = field(default_factory=list)
 
     def run(self) -> None:
-        """Runs every step once per round, so that a change of the machine affects all equally. For a step that fails, records the
-        reason."""
+        """Runs every step once per round, so that a change in the machine affects all equally. For a step that fails,
+        records the reason."""
         runs = 1 if self.quick else self.runs
         self.rows = [self._row(step) for step in self.chapter.steps]
         here = [row for row in self.rows if not row.note]

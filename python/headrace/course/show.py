@@ -1,4 +1,4 @@
-"""Output of a lesson: a table, bars as text, the same bars as a PNG (by matplotlib), and JSON."""
+"""Output of a lesson: a table, bars as text, the same bars as a PNG (with matplotlib), and JSON."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _speed(value: float | None) -> str:
 
 def _published(row: Row) -> str:
     if row.published is None and row.step.published is not None:
-        return f"{_figure(row.step.published)} s"  # the number of steps is not known
+        return f"{_figure(row.step.published)} s"  # the number of steps is unknown
     return _figure(row.published)
 
 

@@ -1,4 +1,5 @@
-"""Facts from AMD's HIP runtime, queried in another process, so that a runtime that hangs or crashes affects only that process.
+"""Facts from AMD's HIP runtime, queried in another process, so that a hang or crash of the runtime affects only that
+process.
 
 `python -m headrace.doctor.amd` writes a JSON object. No memory is allocated.
   state    "missing", "failed" (code, reason) or "opened"
@@ -17,13 +18,13 @@ import sys
 from headrace.bench import child
 
 SECONDS = 7
-NAMES = ("libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so")  # as src/mem/hip/runtime.cpp
+NAMES = ("libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so")  # as in src/mem/hip/runtime.cpp
 OLDEST = [5, 2]
 NO_DEVICE = 100
 
 
 def ask() -> dict:
-    """Queries in another process; raises Failed if there is no answer."""
+    """Queries the runtime in another process; raises Failed if there is no answer."""
     text = child.run([sys.executable, "-B", "-m", __name__], SECONDS, {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))})
     try:
         return json.loads(text.strip().splitlines()[-1])

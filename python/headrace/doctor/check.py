@@ -34,7 +34,7 @@ def _look(check: Check, facts: Facts) -> list[Finding]:
             found.append(finding)
     except Failed as failed:
         found.append(_failed(check, str(failed)))
-    except Exception as problem:  # any error, as the other findings are still worth showing
+    except Exception as problem:  # any error, because the other findings are still worth showing
         found.append(_failed(check, f"{type(problem).__name__}: {problem}"))
     return found
 

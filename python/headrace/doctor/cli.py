@@ -43,7 +43,7 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
     if args.hosts and not args.run:
         parser.error("--hosts says where --run measures")
     if args.run and args.hosts.count(",") < bool(args.hosts):
-        parser.error("--hosts wants at least two, separated by commas")
+        parser.error("--hosts requires at least two, separated by commas")
     return args
 
 

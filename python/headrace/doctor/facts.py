@@ -1,5 +1,5 @@
-"""Facts: all data on the machine that checks may use. Tests replace them with a directory for "/", an environment, limits,
-programs."""
+"""Facts: all data about the machine that checks may use. Tests replace them with a directory for "/", an environment,
+limits, programs."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ class Facts:
     stack: tuple[int, int] = field(default_factory=lambda: resource.getrlimit(resource.RLIMIT_STACK))
     space: Callable[[Path], Space] = space_of
     prefix: Path | None = None  # prefix of this installation or build of Headrace
-    # Runs a command and returns the output of a program that ended well: command, seconds, more environment. Raises Failed with a
-    # reason.
+    # Runs a command and returns its output if it succeeds: command, seconds, additional environment. Raises Failed with
+    # a reason.
     run: Callable[..., str] = child.run
     try_single_copy: Callable[[], str] = single_copy.attempt  # empty, or the reason why it failed
     try_gpus: Callable[[], dict] = gpu.ask  # see gpu.py
@@ -62,7 +62,7 @@ class Facts:
         self.affinity = self.affinity or self.asked_affinity or self.cpus_online()
 
     def path(self, path: str | Path) -> Path:
-        """Returns the location of this absolute path. A relative path does not refer to the machine."""
+        """Returns the location of this absolute path. A relative path does not belong to the machine."""
         return self.root / str(path).lstrip("/")
 
     def read(self, path: str) -> str | None:
@@ -113,7 +113,7 @@ def cpu_list(text: str) -> frozenset[int]:
         first, _, last = part.partition("-")
         begin, end = int(first), int(last or first)
         if not 0 <= begin <= end < _CPUS_MOST:
-            raise ValueError(f"{part[:40]} is no range of CPUs")
+            raise ValueError(f"{part[:40]} is not a range of CPUs")
         found.update(range(begin, end + 1))
     return frozenset(found)
 

@@ -11,7 +11,7 @@ LEVELS = ("ok", "note", "warning", "error")
 class Finding:
     id: str  # "shm.small": the check and its result
     level: str  # one of LEVELS
-    evidence: str  # the observation, and where it was made
+    evidence: str  # the observation, and its source
     cost: str = ""  # cost to a job, in plain words
     remedy: str = ""  # steps that fix it
 

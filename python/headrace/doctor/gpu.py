@@ -1,5 +1,5 @@
-"""Facts from the NVIDIA driver and NVML, queried in another process, so that a driver that hangs or crashes affects only that
-process.
+"""Facts from the NVIDIA driver and NVML, queried in another process, so that a hang or crash of the driver affects only
+that process.
 
 `python -m headrace.doctor.gpu` writes a JSON object. No context is created and no memory is allocated.
   driver   "missing", "failed" (code, reason) or "opened"; then cuda (version) and devices: name, attributes (None: the
@@ -24,7 +24,7 @@ ATTRIBUTES = {"compute_mode": 20, "unified_addressing": 41, "vmm": 102, "chunk_d
 
 
 def ask() -> dict:
-    """Queries in another process; raises Failed if there is no answer."""
+    """Queries the driver in another process; raises Failed if there is no answer."""
     text = child.run([sys.executable, "-B", "-m", __name__], SECONDS,
                      {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))})
     try:
@@ -69,7 +69,7 @@ def driver() -> dict:
 
 
 def _mode(function, device: ctypes.c_void_p, values: int) -> bool | None:
-    """Returns the first value that a call yields for a device."""
+    """Returns the first of the values that a call returns for a device."""
     current = [ctypes.c_int() for _ in range(values)]
     return bool(current[0].value) if function(device, *map(ctypes.byref, current)) == 0 else None
 

@@ -36,7 +36,8 @@ def summary(findings: list[Finding]) -> str:
 
 
 def text(results: list[tuple[Check, list[Finding]]], everything: bool) -> str:
-    """Returns text by group; without `everything`, findings that are in order take one line per group at most, without ids."""
+    """Returns text by group; without `everything`, findings without problems take at most one line per group, without
+    ids."""
     blocks = []
     for group, members in groupby(results, key=lambda result: result[0].group):
         findings = [finding for _, found in members for finding in found]

@@ -1,4 +1,4 @@
-"""Tests whether one process may read another's memory (process_vm_readv), with two sibling processes, as ranks are.
+"""Tests whether one process may read another's memory (process_vm_readv), with two sibling processes, like ranks.
 
     python -m headrace.doctor.single_copy own            shows a value's process and address, waits for end of input
     python -m headrace.doctor.single_copy read PID ADDR  reads it; exit code 1 and a reason when that fails
@@ -28,7 +28,7 @@ def _own() -> None:
 
 
 def _read(pid: int, address: int) -> str:
-    """Returns the reason why it cannot be read; "" if it can."""
+    """Returns the reason why the value cannot be read; "" if it can."""
     value = ctypes.c_uint64(0)
     system = ctypes.CDLL(None, use_errno=True)
     system.process_vm_readv.restype = ctypes.c_ssize_t

@@ -5,8 +5,9 @@
      "command": ["/home/me/bin/tell"], "webhook": "https://example.org/hook"}
 
 A rule applies to a subject (a rank, a link, a GPU, a job, a host) when its figure is above the limit for that many seconds. An alert is
-delivered once when the rule begins to hold, and once when it no longer holds. A separate thread makes the deliveries, so that a slow
-command or server does not delay a reading; deliveries that do not fit into its queue are counted, and shown on the page. """
+delivered once when the rule begins to hold, and once when it no longer holds. A separate thread performs the
+deliveries, so that a slow command or server does not delay a reading; deliveries that do not fit into its queue are
+counted, and shown on the page."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ from headrace.monitor.metrics import reports
 from headrace.monitor.model import Reading, Sweep, clean
 
 _RULES_MOST = 64
-_SUBJECTS_MOST = 2000  # limit of the subjects for which rules hold at the same time
+_SUBJECTS_MOST = 2000  # limit of the subjects for which rules hold at once
 _QUEUE_MOST = 200
 _SECONDS = 20.0  # time limit of a command or a web hook
 _SHOWN = 4
@@ -35,7 +36,7 @@ Machine = dict[str, dict[str, float]]
 
 
 class Wrong(Exception):
-    """One sentence: what is wrong with the file of rules."""
+    """One sentence: what is wrong with the rules file."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,8 @@ class _Straight(urllib.request.HTTPRedirectHandler):
 
 
 def deliver(rules: Rules, event: dict) -> str:
-    """Runs the command, with the event as JSON on its standard input, and posts the event to the webhook. Returns what went wrong."""
+    """Runs the command, with the event as JSON on its standard input, and posts the event to the webhook. Returns the
+    errors."""
     data = json.dumps(event).encode()
     problems = []
     if rules.command:

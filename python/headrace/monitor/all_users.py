@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
-_NEEDED = {"CAP_SYS_PTRACE": 19, "CAP_DAC_READ_SEARCH": 2}  # needed to open /proc/PID/fd of other users, and the pages there
+_NEEDED = {"CAP_SYS_PTRACE": 19, "CAP_DAC_READ_SEARCH": 2}  # to open other users' /proc/PID/fd and pages
 
 
 def _capabilities() -> int:
@@ -17,7 +17,7 @@ def _capabilities() -> int:
 
 
 def missing() -> str:
-    """Returns the reason why this user cannot read the pages of others, and how to change that; empty if it can."""
+    """Returns the reason why this user cannot read other users' pages, and how to change that; "" if it can."""
     held = _capabilities()
     lacks = [name for name, bit in _NEEDED.items() if not held >> bit & 1]
     if not lacks:

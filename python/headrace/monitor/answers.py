@@ -49,7 +49,8 @@ def _time(text: str, name: str) -> float | None:
 
 
 def _ends(asked: Mapping[str, str], last: Callable[[], float]) -> tuple[float | None, float | None]:
-    """Returns both ends of the requested time. A negative beginning is relative to the end, or to the newest figures, of `last`."""
+    """Returns both ends of the requested time. A negative start is relative to the end, or to the newest figures, from
+    `last`."""
     begin, end = _time(asked.get("from", ""), "from"), _time(asked.get("to", ""), "to")
     if begin is not None and begin < 0:
         begin += end if end is not None else last()
@@ -209,7 +210,7 @@ def news(place: Place) -> dict:
         for name, value in (("functions", reading.function or ("" if reading.ended else "computing")), ("waits_for", reading.waits_for)):
             if value not in (None, ""):
                 job[name][str(value)] = job[name].get(str(value), 0) + 1
-    for job in now.values():  # keeps the functions with most ranks
+    for job in now.values():  # keeps the functions with the most ranks
         for name in ("functions", "waits_for"):
             job[name] = dict(sorted(job[name].items(), key=lambda item: -item[1])[:5])
     return {"round": state.round, "details": state.details_round, "time": state.time, "live": place.collector.alive(), "jobs": now,

@@ -1,7 +1,8 @@
 """Grants access to holders of the token. It is passed once in the address, then as a cookie, or as a program's bearer token.
 
-Comparison takes the same time for any token; each further wrong token is answered later, up to a limit. The name by which the
-browser addresses this server must be one of its own, so that a page of another site cannot reach it by DNS rebinding.
+Comparison takes constant time for any token; each further wrong token is answered later, up to a limit. The host name
+that the browser uses for this server must be one of the server's own, so that a page of another site cannot reach it by
+DNS rebinding.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class Slower:
 
 class Gate:
     def __init__(self, token: str, port: int, names: frozenset[str] = frozenset()):
-        """`names`: names by which browsers may address this host, besides loopback addresses."""
+        """`names`: names that browsers may use for this host, besides loopback addresses."""
         self._token = token.encode()
         self.cookie = f"headrace_{port}"
         self._names = names | {"localhost"}

@@ -1,7 +1,7 @@
 """Distinguishes the slowest rank from one that is slowest by chance.
 
-Some rank always waits least, so naming one is meaningful only if it is the same one more often than among equal ranks, or if it
-waits so much less than the others that the differences among them do not explain it.
+Some rank always waits least, so naming one is meaningful only if it is the same rank more often than among equal ranks,
+or if it waits so much less than the others that their differences do not explain it.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 _RARE = 0.01  # probability that a rank is named although all ranks are alike
-_NOTICEABLE = 0.02  # share of the time by which it waits less than the others' mean
-_APART = 6.0  # standard deviations below the others' mean: the least of many is seldom that far off by chance
-_MANY = 8  # least number of ranks for a meaningful standard deviation
+_NOTICEABLE = 0.02  # share of the time by which the rank waits less than the others' mean
+_APART = 6.0  # standard deviations below the others' mean: the minimum of many is rarely that far off by chance
+_MANY = 8  # minimum number of ranks for a meaningful standard deviation
 _CLEAR = 0.2  # like _NOTICEABLE, among fewer ranks
 
 
 def often(slowest: Iterable[int | None], ranks: int) -> tuple[int | None, int]:
-    """Returns the rank that is the slowest in more intervals than chance explains, or None; and the number of intervals of the most
-    frequent one."""
+    """Returns the rank that is the slowest in more intervals than chance explains, or None; and the number of intervals
+    with the most frequent one."""
     counts = Counter(rank for rank in slowest if rank is not None)
     if not counts:
         return None, 0
@@ -36,8 +36,8 @@ def _at_least(hits: int, tries: int, probability: float) -> float:
 
 
 def apart(waits: Sequence[tuple[int, float]]) -> int | None:
-    """Returns the rank that differs from all others in one interval, or None. `waits`: ranks and the share of time that each
-    waits."""
+    """Returns the rank that differs from all others in one interval, or None. `waits`: ranks and the share of its time
+    that each waits."""
     if len(waits) < 2:
         return None
     (rank, least), *others = sorted(waits, key=lambda each: each[1])

@@ -1,10 +1,10 @@
-"""The time of this process: that of the wall clock at its start, and steady from then on, even if the wall clock is set."""
+"""This process's time: the wall clock's time at the start, and steady from then on, even if the wall clock is set."""
 
 from __future__ import annotations
 
 import time
 
-_JUMP = 0.5  # difference in seconds between the two clocks that is more than drift
+_JUMP = 0.5  # difference between the two clocks, in seconds, that exceeds drift
 
 
 def _steady() -> float:

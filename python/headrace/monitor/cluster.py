@@ -1,7 +1,7 @@
 """Sums over hosts, links and GPUs, for the views of the cluster, its nodes, links and GPUs; also of a saved run.
 
-A figure is the mean over the chosen time, or over the last minute before its end; of errors and of use, the highest value is given as
-well. A host without figures in that time is listed as silent if ranks run on it.
+A figure is the mean over the chosen time, or over the last minute before its end; for errors and utilisation, the
+highest value is given as well. A host without figures in that time is listed as silent if ranks run on it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Figures = dict[str, tuple[float, float]]  # mean and highest value, by name
 
 
 def window(db: sqlite3.Connection, began: float | None, ended: float | None) -> tuple[float, float]:
-    """Returns the interval to average over: at most the last minute of a range that has no beginning."""
+    """Returns the averaging interval: at most the last minute of a range without a start."""
     last = db.execute("SELECT max(time) FROM machine WHERE time <= ?", (int(ended) if ended is not None else 1 << 60,)).fetchone()[0]
     seen = db.execute("SELECT max(seen) FROM jobs").fetchone()[0]
     until = ended if ended is not None else max(float(last or 0), float(seen or 0))

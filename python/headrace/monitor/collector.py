@@ -28,7 +28,7 @@ _DETAILS_SECONDS = (0.9, 30.0)
 _TIDY_SECONDS = 10.0
 _LOOK_SHARE = 0.04  # share of a core for reading and writing; a large cluster is read less often
 _PERIOD_MOST = 30.0
-_MACHINE_ROWS = 2000  # figures of hosts kept per second; those of a large cluster are kept less often
+_MACHINE_ROWS = 2000  # host figures stored per second; those of a large cluster are stored less often
 
 
 @dataclass
@@ -58,7 +58,7 @@ class Collector:
         self._least = period
         self._machine_due = 0.0
         self.due = 0.0  # when the next round begins, by time.monotonic()
-        self.details_least = 0.0  # minimum requested by the monitor that stores them
+        self.details_least = 0.0  # minimum requested by the monitor that stores the details
         self.details_seconds = _DETAILS_SECONDS[0]  # time between two readings of all counters
         self._details_due = 0.0
         self._tidy_due = 0.0

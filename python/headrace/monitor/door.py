@@ -1,11 +1,12 @@
-"""Connections to the page: limits on how long they may be silent, and on the number of those that have not presented the token.
+"""Connections to the page: limits on how long they may be silent, and on the number of connections that have not
+presented the token.
 
 A connection is a stranger until it sends a request with the token. If there are too many strangers, the oldest is dropped, so that
-the next one is served; a connection that has presented the token is never dropped for a stranger. A request must be complete within
-some seconds after its connection was made or the previous request was answered. Dropped and malformed requests are counted and not
-logged.
+the next one is served; a connection that has presented the token is never dropped for a stranger. A request must be
+complete within some seconds after its connection was opened or the previous request was answered. Dropped and malformed
+requests are counted and not logged.
 
-Owner: the server's loop, only its thread uses it.
+Owner: the server's loop; only its thread uses the door.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ class Guest(H11Protocol):
         return self.config.app.state.door
 
     def asks(self) -> bool:
-        """True while a complete request is not answered yet."""
+        """True while a complete request awaits its answer."""
         return self.cycle is not None and not self.cycle.response_complete
 
     def connection_made(self, transport: asyncio.Transport) -> None:

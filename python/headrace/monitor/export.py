@@ -1,4 +1,4 @@
-"""`headrace monitor export`: the history, or a saved run, by SQL and as Parquet.
+"""`headrace monitor export`: the history, or a saved run, through SQL and as Parquet.
 
     headrace monitor export --sql "SELECT name, sum(ns) / 1e9 AS s FROM named_totals WHERE kind = 'call' GROUP BY name ORDER BY s DESC"
     headrace monitor export --parquet DIRECTORY
@@ -29,7 +29,7 @@ _TIMES = {"began", "ended", "seen", "time"}
 _WORDS = {"job", "program", "host", "cpus", "gpu", "kind", "name", "user", "command", "batch", "batch_job", "batch_name", "text"}
 _REALS = {"least", "mean", "most", "mpi", "value"}
 
-# Queries by file: the rows of one job (:key), and the time range of the machine's rows.
+# Queries for each file: the rows of one job (:key), and the time range of the machine's rows.
 TABLES = {
     "jobs": "SELECT key AS job, program, size, began, seen, ended AS finished FROM jobs WHERE key = :key",
     "ranks": """SELECT jobs.key AS job, rank, pid, host, cpus, gpu, ranks.seen, ranks.ended AS finished, calls, mpi_ns, wait_ns, sent, sent_bytes, received,
@@ -93,7 +93,7 @@ def _table(names: list[str], batches: Iterable[list[tuple]]) -> Iterator[str]:
 
 
 def answer(db: sealed.Sealed, sql: str, form: str) -> None:
-    """Prints the result of one statement, which can only read. Raises Wrong, KeyboardInterrupt."""
+    """Prints the result of one read-only statement. Raises Wrong, KeyboardInterrupt."""
     sealed.only_reads(db)
     try:
         cursor = db.execute(sql)

@@ -1,5 +1,6 @@
-"""The findings of `headrace doctor --job` for a job in the history: they cover any time and all hosts, also for a run that has ended or was
-saved.  The checks are those of the doctor, applied to facts from the history instead of pages of counters."""
+"""The findings of `headrace doctor --job` for a job in the history: they cover any time range and all hosts, also for a
+run that has ended or was saved. The checks are those of the doctor, applied to facts from the history instead of
+counter pages."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from headrace.monitor.query import Range
 from headrace.monitor.schema import SAMPLES
 
 _BYTES, _NS = 1, 2
-# The doctor's tables, and where the history has their data: kind, beginning of the key, figure.
+# The doctor's tables, and where the history stores their data: kind, prefix of the key, figure.
 _TABLES = {"peer.wait": ("waited_for", "", _NS), "peer.messages": ("sent_to", "", 0), "peer.bytes": ("sent_to", "", _BYTES),
            "received.bytes": ("protocol", "", _BYTES), "received.memory_bytes": ("memory", "received ", _BYTES)}
 

@@ -1,8 +1,8 @@
 """The history file: written by one thread of one process, read by any number (SQLite in WAL mode).
 
-A file that is damaged or of another version is renamed, and a new one is begun. A full disk costs only history: figures that cannot be
-written now are added to the next span that can be written. A monitor that writes the file holds a lock, which the system releases with the
-process.
+A file that is damaged or has another version is renamed, and a new one is started. A full disk costs only history:
+figures that cannot be written now are added to the next span that can be written. A monitor that writes the file holds
+a lock, which the system releases with the process.
 """
 
 from __future__ import annotations

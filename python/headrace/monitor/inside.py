@@ -1,7 +1,7 @@
 """The inside of this host: its NUMA nodes with their CPUs, and the node of each GPU and link.
 
-They are figures like the others, so that reports and the history carry them: `inside.numa.0.cpus.16` is the last CPU of a range of node 0
-that begins with CPU 16, `inside.gpu.3` and `inside.link.infiniband.mlx5_0:1` are numbers of nodes.
+They are ordinary figures, so reports and the history carry them: `inside.numa.0.cpus.16` is the last CPU of a range of
+node 0 that begins with CPU 16, `inside.gpu.3` and `inside.link.infiniband.mlx5_0:1` are numbers of nodes.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ class Inside:
         self._known: dict[str, tuple[float, int | None]] = {}  # time of reading and node, by file
 
     def look(self, links: Iterable[str], gpus: Mapping[int, str]) -> dict[str, float]:
-        """`links`: such as "infiniband.mlx5_0:1"; `gpus`: addresses on the PCI bus by number. Nothing for a host without NUMA nodes."""
+        """`links`: such as "infiniband.mlx5_0:1"; `gpus`: PCI addresses by number. Returns nothing for a host without
+        NUMA nodes."""
         if self._numa is None:
             self._numa = self._nodes()
         if not self._numa:

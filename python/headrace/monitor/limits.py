@@ -12,7 +12,7 @@ _DESCRIPTORS = 1 << 16
 
 
 def many_descriptors() -> int:
-    """Raises the soft limit of open files as far as the hard limit allows, and returns it. Each page of counters and each
+    """Raises the soft limit on open files as far as the hard limit allows, and returns it. Each counter page and each
     connection needs one descriptor."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _DESCRIPTORS if hard == resource.RLIM_INFINITY else min(_DESCRIPTORS, hard)

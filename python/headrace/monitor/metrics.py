@@ -1,8 +1,9 @@
 """The newest figures as metrics, for jobs that are running or have just ended: as the text that Prometheus reads at `/metrics`, or as families
 that otlp.py sends.
 
-The number of series is bounded: there are series for ranks only in jobs of moderate size, for the functions that take most of a job's time,
-and for a fixed number of links and GPUs. headrace_series_left_out counts the series beyond that.
+The number of series is bounded: there are series for ranks only in jobs of moderate size, for the functions that take
+the most time in a job, and for a fixed number of links and GPUs. headrace_series_left_out counts the series beyond
+that.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ class Family(NamedTuple):
 
 
 def _shown(state: State) -> tuple[list[Reading], int]:
-    """Returns the readings of ranks that have their own series, and the number of the others."""
+    """Returns the readings of ranks that have their own series, and the number of other ranks."""
     sizes = Counter(reading.rank.job for reading in state.sweep.readings)
     shown = [reading for reading in state.sweep.readings if sizes[reading.rank.job] <= _RANKS_OF_A_JOB][:_RANKS_MOST]
     return shown, len(state.sweep.readings) - len(shown)
@@ -126,7 +127,7 @@ def _histogram(classes: durations.Classes, seconds: float) -> Histogram:
 
 
 def functions(sweep: Sweep) -> dict[str, dict[str, Count]]:
-    """Returns the counters of each job's functions, those that take most time first, and the sum of the rest as "other"."""
+    """Returns the counters of each job's functions, those with most time first, and the sum of the rest as "other"."""
     found: dict[str, dict[str, Count]] = {}
     for reading in sweep.readings:
         known = found.setdefault(reading.rank.job, {})

@@ -1,4 +1,4 @@
-"""A source's readings of a rank, in the form used by the collector, the history and the views.
+"""A source's readings of a rank, in the form that the collector, the history and the views use.
 
 All figures are sums since the rank's start, except gauges, which are current values. Times are nanoseconds.
 """
@@ -32,7 +32,7 @@ SUMS = 7  # the first fields of Brief are sums, the others gauges
 
 
 class Count(NamedTuple):
-    """One of many counters: number of events, bytes, time."""
+    """A counter: number of events, bytes, time."""
 
     count: int = 0
     bytes: int = 0
@@ -81,7 +81,7 @@ class Report(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """The origin of a job. All texts have been cleaned by the source, and are empty if unknown."""
+    """The origin of a job. The source has cleaned all strings, which are empty if unknown."""
 
     user: str = ""
     command: str = ""  # command line of a rank
@@ -92,7 +92,7 @@ class Origin(NamedTuple):
 
 @dataclass(frozen=True)
 class Rank:
-    """One process of a job. `job` is unique across hosts and times. All texts have been cleaned by the source."""
+    """One process of a job. `job` is unique across hosts and times. The source has cleaned all strings."""
 
     job: str
     rank: int
@@ -115,8 +115,8 @@ class Reading:
     brief: Brief
     ended: bool = False
     details: Details | None = None  # None: not requested
-    function: str = ""  # the MPI function that it is in; "": none, the program is computing
-    waits_for: int | None = None  # the rank that it has been waiting for, if for longer than a moment
+    function: str = ""  # current MPI function; "": none, the program is computing
+    waits_for: int | None = None  # rank for which this one has been waiting, if for longer than a moment
     marks: tuple[Mark, ...] = ()  # the last ones, with details
     died: bool = False
     reports: tuple[Report, ...] = ()  # the checker's, the first ones that differ, with details
@@ -128,8 +128,8 @@ class Reporter(NamedTuple):
     host: str
     address: str
     live: bool
-    since: float  # time of the connection or the loss, in seconds since the epoch
-    ranks: int  # jobs that were running at its last report
+    since: float  # time of connection or loss, in seconds since the epoch
+    ranks: int  # jobs running at its last report
     why: str = ""  # a sentence with the reason why it is lost
 
 

@@ -1,4 +1,5 @@
-"""GPU figures by NVIDIA's package nvidia-ml-py (`pip install 'headrace[monitor]'`). Without it, a driver, or devices, there are no figures."""
+"""GPU figures from NVIDIA's package nvidia-ml-py (`pip install 'headrace[monitor]'`). Without the package, a driver or
+devices, there are no figures."""
 
 from __future__ import annotations
 
@@ -32,8 +33,8 @@ def _asked(function: Callable, *arguments: object) -> Any:
 
 
 class _Pcie(threading.Thread):
-    """Bytes per second over PCIe. The library measures for 20 ms, during which the caller sleeps, so this runs in a thread. (The
-    library also counts bytes, but in 32 bits, which wrap in less than a tenth of a second.)"""
+    """Measures bytes per second over PCIe. The library measures for 20 ms, during which the caller sleeps, so this runs
+    in a thread. (The library also counts bytes, but in 32 bits, which wrap in less than a tenth of a second.)"""
 
     def __init__(self, library: ModuleType, devices: list):
         super().__init__(name="headrace-pcie", daemon=True)
@@ -73,7 +74,7 @@ class Nvml:
             return
         try:
             self._library.nvmlInit()
-        except Exception:  # there is no driver, no device, or none that this process may open
+        except Exception:  # no driver, no device, or none that this process may open
             return
         atexit.register(self.end)
         self._devices = self._open()
@@ -94,7 +95,7 @@ class Nvml:
         return [device for device in found if device is not None]
 
     def addresses(self) -> dict[int, str]:
-        """Returns the address of each GPU on the PCI bus, as the kernel writes it."""
+        """Returns the PCI address of each GPU, as the kernel writes it."""
         return self._addresses
 
     def _find(self) -> dict[int, str]:

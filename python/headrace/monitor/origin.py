@@ -1,7 +1,7 @@
 """Finds the origin of a job: its user, command line, and job of the batch system, from /proc of one of its processes.
 
-Only processes of the page's owner are examined, at most a fixed number of bytes is read, and of the environment only the variables of batch
-systems are used.
+Only processes of the page's owner are examined, at most a fixed number of bytes is read, and only batch-system
+variables of the environment are used.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ def command_line(data: bytes) -> str:
 
 
 def batch(environment: bytes) -> tuple[str, str, str]:
-    """Returns the batch system, the job's number there, and the job's name, from /proc/PID/environ; empty texts outside of a batch job."""
+    """Returns the batch system, the job's number there, and the job's name, from /proc/PID/environ; empty strings
+    outside a batch job."""
     found = {name: _text(value) for name, _, value in (part.partition(b"=") for part in environment.split(b"\0"))}
     known = {_text(name): value for name, value in found.items()}
     for system, numbers, task, name in _BATCHES:
@@ -66,7 +67,7 @@ def batch(environment: bytes) -> tuple[str, str, str]:
 
 
 def origin(page: Page) -> Origin:
-    """Returns as much as its process reveals; nothing for a page without an owner, as in a saved file."""
+    """Returns what the page's process reveals; nothing for a page without an owner, as in a saved file."""
     if page.owner is None:
         return Origin()
     process = page.process()

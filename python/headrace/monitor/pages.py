@@ -1,4 +1,4 @@
-"""The pages of counters of this host's processes as a source. Not thread-safe.
+"""The counter pages of this host's processes as a source. Not thread-safe.
 
 A page stays open when its process has ended, so that its last figures are read once more, with details; then it is closed.
 """
@@ -17,12 +17,12 @@ from headrace.monitor.process import use
 
 _LOOK_SECONDS = 1.8  # time between two searches for new pages
 _COUNTER_MOST = 1 << 58  # a process cannot have counted more
-_JOB_MOST = 1 << 62  # sum over all ranks of a job that the history can add up
+_JOB_MOST = 1 << 62  # maximum sum over all ranks of a job that the history can represent
 
 
 class Pages:
     def __init__(self, saved: list[Page] | None = None, everyone: bool = False):
-        """`saved`: the pages of a file of counters, used instead of this host's. `everyone`: those of all users."""
+        """`saved`: pages from a counter file, used instead of this host's. `everyone`: pages of all users."""
         self._everyone = everyone
         self._pages: dict[str, Page] = {page.place: page for page in saved or ()}
         self._saved = saved is not None
@@ -74,7 +74,8 @@ class Pages:
 
 
 def _bounded(one: Reading, sums: dict[str, int]) -> None:
-    """`sums`: the sums of the largest figures of each job's ranks. Raises ValueError if a page contains impossible figures."""
+    """Checks that figures are in range. `sums`: the sums of the largest figures of each job's ranks. Raises ValueError
+    if a page contains impossible figures."""
     most = max(one.brief)
     for counts in (one.details or {}).values():
         most = max(most, *map(max, counts.values())) if counts else most

@@ -6,11 +6,11 @@ import sqlite3
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-_NOTICEABLE = 0.02  # least mean extra wait of the others, as a share of the time, when one rank holds them up
+_NOTICEABLE = 0.02  # minimum mean extra wait of the others, as a share of the time, if one rank holds them up
 
 
 class Point(NamedTuple):
-    least: float  # least share of the time that a rank waits
+    least: float  # minimum share of the time that a rank waits
     mean: float
     most: float
     mpi: float  # mean share of the time inside MPI calls

@@ -31,7 +31,7 @@ _GAUGES = ("posted", "unexpected", "unexpected_bytes")
 
 
 class Wrong(Exception):
-    """A request that cannot be answered; the text contains the reason."""
+    """A request that cannot be answered; the message contains the reason."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Range:
 
 
 def ranks_of(text: str) -> frozenset[int] | None:
-    """Parses "0-3,8" into a set; None for an empty text. Raises Wrong."""
+    """Parses "0-3,8" into a set; None for an empty string. Raises Wrong."""
     found: set[int] = set()
     count = 0
     for part in text.replace(" ", "").split(","):
@@ -65,7 +65,7 @@ def ranks_of(text: str) -> frozenset[int] | None:
             raise Wrong(f"ranks are numbers and ranges such as 0-3,8; {part[:40]!r} is neither") from None
         count += end - begin + 1
         if not 0 <= begin <= end < RANKS_MOST or count > RANKS_MOST:
-            raise Wrong(f"ranks are numbers and ranges such as 0-3,8; {part[:40]!r} is no range")
+            raise Wrong(f"ranks are numbers and ranges such as 0-3,8; {part[:40]!r} is not a range")
         found.update(range(begin, end + 1))
     return frozenset(found) or None
 
@@ -89,8 +89,8 @@ def has(db: sqlite3.Connection, table: str) -> bool:
 
 
 def _found(db: sqlite3.Connection, search: str) -> tuple[str, dict[str, str]]:
-    """Returns an SQL condition on `jobs`, and its values. All words must match: a word occurs in any field, FIELD:word in that one,
-    and state:running or state:ended chooses by state. Raises Wrong."""
+    """Returns an SQL condition on `jobs`, and its values. All words must match: a plain word in any field, FIELD:word
+    in that field, and state:running or state:ended by state. Raises Wrong."""
     db.create_function("has_word", 2, lambda text, word: word in str(text or "").casefold(), deterministic=True)
     conditions, values = ["1"], {}
     fields = _FIELDS if has(db, "origins") else {name: field for name, field in _FIELDS.items() if "origins" not in field}
@@ -109,7 +109,7 @@ def _found(db: sqlite3.Connection, search: str) -> tuple[str, dict[str, str]]:
 
 def jobs(db: sqlite3.Connection, search: str = "", also: Iterable[str] = ()) -> list[dict]:
     """Returns all running jobs, then up to ENDED_MOST that have ended, the newest first. `search`: words (see _found).
-    `also`: numbers or keys of jobs that are listed in any case, with `found` 0 if the search does not find them."""
+    `also`: numbers or keys of jobs that are always listed, with `found` 0 if the search does not find them."""
     found, word = _found(db, search)
     listed = {number for (number,) in db.execute(
         f"SELECT id FROM (SELECT id FROM jobs WHERE NOT ended AND {found}) UNION "
@@ -290,8 +290,8 @@ def slowest(db: sqlite3.Connection, part: Range) -> dict:
 
 
 def culprit(db: sqlite3.Connection, part: Range) -> dict:
-    """Returns the result of slowest(), and data on the rank: its host and cores, the share of its time outside MPI, and the stretch in
-    which it was the slowest most of the time (`since`, `until`)."""
+    """Returns the result of slowest(), and data on the rank: its host and cores, the share of its time outside MPI, and
+    the interval in which it was the slowest most of the time (`since`, `until`)."""
     found = slowest(db, part)
     rank = found["rank"]
     row = next((row for row in ranks(db, part) if row["rank"] == rank), None)
@@ -306,7 +306,7 @@ def culprit(db: sqlite3.Connection, part: Range) -> dict:
 
 
 def _most(steps: list[int]) -> tuple[int, int]:
-    """Returns the bounds of the part with the largest sum."""
+    """Returns the bounds of the interval with the largest sum."""
     best, sum_, begin, found = 0, 0, 0, (0, 0)
     for place, step in enumerate(steps):
         if sum_ <= 0:
@@ -333,7 +333,8 @@ def marks(db: sqlite3.Connection, part: Range) -> list[dict]:
 
 
 def machine(db: sqlite3.Connection, began: float | None, ended: float | None, chosen: str = "") -> dict[str, dict[str, list]]:
-    """Returns {host: {figure: [[times], [values]]}}, thinned to the resolution of a screen; of the host `chosen`, or of the first few."""
+    """Returns {host: {figure: [[times], [values]]}}, thinned to screen resolution; for the host `chosen`, or for the
+    first few."""
     begin, end = int(began or 0), int(ended if ended is not None else 1 << 60)
     first, last = db.execute("SELECT min(time), max(time) FROM machine WHERE time >= ? AND time <= ?", (begin, end)).fetchone()
     if first is None:

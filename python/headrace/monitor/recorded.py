@@ -1,5 +1,5 @@
-"""Makes the history of a synthetic run: `python -m headrace.monitor.recorded FILE --ranks 256 --seconds 600`. For tests and
-measurements."""
+"""Creates the history of a synthetic run: `python -m headrace.monitor.recorded FILE --ranks 256 --seconds 600`. For
+tests and measurements."""
 
 from __future__ import annotations
 

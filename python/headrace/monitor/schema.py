@@ -1,4 +1,4 @@
-"""The tables of a history file. Saved runs are files of the same format, so the version changes if a column does."""
+"""The tables of a history file. Saved runs are files of the same format, so the version changes with the columns."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CREATE TABLE totals(job INTEGER, kind INTEGER, rank INTEGER, key INTEGER, count 
 CREATE TABLE machine(time INTEGER, host TEXT, what INTEGER, value REAL, PRIMARY KEY(time, host, what)) WITHOUT ROWID;
 """
 
-# The view that existed from the beginning.
+# The view that has existed since the first version.
 FIRST_VIEWS = {
     "named_totals": """SELECT jobs.key AS job, kinds.name AS kind, totals.rank AS rank,
                               CASE kinds.key_is WHEN 'rank' THEN CAST(totals.key AS TEXT) ELSE names.name END AS name, count, bytes, ns

@@ -1,4 +1,5 @@
-"""Opens a history that another user may have made for queries: whatever the file contains, it is only read, and every query ends.
+"""Opens a history, which another user may have created, for queries: whatever the file contains, it is only read, and
+every query ends.
 
 An SQLite file is partly a program: views, triggers and virtual tables run when a table of that name is read. So the tables must be
 those that a monitor makes, and views are never taken from the file.
@@ -34,7 +35,7 @@ _FUNCTIONS_NOT = frozenset({"load_extension", "readfile", "writefile", "edit", "
 
 
 class Unusual(sqlite3.DatabaseError):
-    """A few words: why the file is not a history made by a monitor."""
+    """A few words: why the file is not a monitor's history."""
 
 
 class Late(sqlite3.OperationalError):
@@ -43,7 +44,7 @@ class Late(sqlite3.OperationalError):
 
 @functools.cache
 def _columns() -> dict[str, tuple[tuple[str, str], ...]]:
-    """Returns names and types of the library's tables' columns."""
+    """Returns the names and types of the columns of the library's tables."""
     with contextlib.closing(sqlite3.connect(":memory:")) as db:
         db.executescript(TABLES + ADDED)
         names = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
@@ -102,17 +103,17 @@ def _check_tables(db: Sealed) -> None:
     for name, columns in ours.items():
         if name not in made:
             if name in LATER and not any(name == other for _, other, _ in found):
-                continue  # the file is from before the table was kept
+                continue  # the file is older than this table
             raise Unusual(f"it has no table {name}")
         if not str(made[name]).upper().startswith("CREATE TABLE "):
-            raise Unusual(f"its {name} is no plain table")
+            raise Unusual(f"its {name} is not a plain table")
         rows = db.execute(f"PRAGMA table_xinfo({name})").fetchall()
         if tuple((row[1], row[2]) for row in rows) != columns or any(row[6] for row in rows):
             raise Unusual(f"its table {name} has other columns")
 
 
 def _right(table: str, column: str, kind: str) -> str:
-    """Returns SQL that is true if the value has the type that a monitor writes."""
+    """Returns an SQL expression that is true if the value has the type that a monitor writes."""
     right = {"INTEGER": f"typeof({column}) = 'integer'",
              "REAL": f"(typeof({column}) IN ('real', 'integer') AND {column} BETWEEN -{_REAL_MOST} AND {_REAL_MOST})",
              "TEXT": f"(typeof({column}) = 'text' AND length({column}) <= {_NAME_MOST})"}[kind]
@@ -139,7 +140,8 @@ def check_contents(db: Sealed) -> None:
 def only_reads(db: Sealed) -> None:
     """Restricts statements to reading this file."""
     for table in ("json_each", "json_tree", *(f"pragma_{name}" for name in sorted(_ASKING))):
-        with contextlib.suppress(sqlite3.Error):  # some versions of SQLite lack one of these; its first use appears as a write
+        # Touch each table now, because the authorizer sees its first use as a write; some SQLite versions lack some of them.
+        with contextlib.suppress(sqlite3.Error):
             db.execute(f"SELECT 1 FROM {table} LIMIT 0").close()
     db.set_authorizer(_authorize)
 

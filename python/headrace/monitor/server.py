@@ -75,7 +75,8 @@ class Guard:
 
 
 def _from_elsewhere(request: Request) -> bool:
-    """True if a page of another origin sends this request. The cookie does not show this: it is the same for all ports of a host."""
+    """True if a page of another origin sends this request. The cookie does not reveal that: it is the same for all
+    ports of a host."""
     origin = request.headers.get("origin")
     return origin is not None and origin.partition("://")[2].lower() != request.headers.get("host", "").lower()
 

@@ -1,4 +1,5 @@
-"""The stacks of a job's ranks for the page: as `headrace stack JOB`, of this host, by this user, within a bounded time.
+"""The stacks of a job's ranks for the page: as `headrace stack JOB` prints them, on this host, for this user, within a
+bounded time.
 
 Debuggers stop the ranks that they examine, so one job is examined at a time, and only on request. """
 
@@ -14,8 +15,8 @@ from headrace.monitor.query import Wrong
 _RANK_SECONDS = 10.0
 _SECONDS = 60.0  # limit for all ranks together
 _RANKS_MOST = 512
-_GROUPS_MOST = 64  # maximum number of groups: the smallest ones, and the largest
-_NOW_MOST = 8  # maximum number of sentences of a group
+_GROUPS_MOST = 64  # maximum number of groups: the smallest ones and the largest
+_NOW_MOST = 8  # maximum number of sentences per group
 _one = threading.Lock()
 
 

@@ -1,4 +1,5 @@
-"""History gets coarser as it ages: spans that are old enough for their level are merged into one of the next level."""
+"""The history becomes coarser as it ages: spans that are old enough for their level are merged into one of the next
+level."""
 
 from __future__ import annotations
 

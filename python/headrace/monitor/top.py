@@ -24,7 +24,7 @@ from headrace.monitor.top_text import short, text
 __all__ = ["Row", "main", "rows", "short", "text"]
 
 _CALLS = 4  # number of functions shown: those of a job with the most time
-_LOOKS = 60  # number of readings that a live view remembers, with the slowest rank of each
+_LOOKS = 60  # number of readings that a live view remembers, with the slowest rank in each
 
 
 @dataclass
@@ -45,7 +45,7 @@ class Row:
     unexpected: int
     total_messages: int
     total_bytes: int
-    functions: dict[str, float]  # the most used functions, with their share of the ranks' time
+    functions: dict[str, float]  # the functions with the most time, with their share of the ranks' time
     now: dict[str, int]  # number of ranks in each function
 
 
@@ -110,7 +110,7 @@ def _times(reading: Reading, known: Reading | None, length: float) -> dict[str, 
         return {reading.function: length}
     found = {name: max(0.0, counter.ns - (before[name].ns if name in before else 0)) for name, counter in now.items()}
     excess = sum(found.values()) - length
-    if excess > 0 and known and known.function in found:  # the call began before the first reading
+    if excess > 0 and known and known.function in found:  # the call started before the first reading
         found[known.function] -= min(excess, found[known.function])
     whole = sum(found.values())  # still too long if several threads were in calls at once, or lengths are estimated
     return {name: time_ * length / whole for name, time_ in found.items()} if whole > length else found
@@ -154,7 +154,7 @@ def _live(source: Source, period: float) -> None:
 
 
 def _printed(source: Source, args: argparse.Namespace) -> int:
-    """Prints for a file, a pipe or a program: line after line, without terminal codes."""
+    """Prints for a file, a pipe or a program: plain lines without terminal codes."""
     seen: dict[str, deque] = {}
     before = source.sweep(True)
     while True:

@@ -67,6 +67,6 @@ class Screen:
         while (left := end - time.monotonic()) > 0:
             if not self._before:
                 time.sleep(left)
-            elif select.select([sys.stdin], [], [], left)[0] and os.read(sys.stdin.fileno(), 1) in b"qQ":  # empty: there is no terminal any more
+            elif select.select([sys.stdin], [], [], left)[0] and os.read(sys.stdin.fileno(), 1) in b"qQ":  # empty: the terminal is gone
                 return True
         return False

@@ -41,7 +41,7 @@ def _slowest(row: Row) -> str:
 class _Column:
     title: str
     cell: Callable[[Row], str]
-    least: int  # least width; names are truncated, figures are not
+    least: int  # minimum width; names are truncated, figures are not
     most: int
     gives_way: int = 0  # the order in which columns are left out to save space; 0: never
     name: bool = False  # true if the column is left-aligned

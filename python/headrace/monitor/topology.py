@@ -28,16 +28,16 @@ class Wrong(Exception):
 class Switch:
     name: str
     hosts: list[str] = field(default_factory=list)
-    switches: list[str] = field(default_factory=list)  # connected ones: those below in a topology.conf, all neighbours in a fabric
+    switches: list[str] = field(default_factory=list)  # connected switches: in a topology.conf those below, in a fabric all neighbours
 
 
 def _numbers(text: str) -> list[str]:
-    """Expands what stands between two brackets: 01-03,7 -> 01, 02, 03, 7. Raises Wrong."""
+    """Expands the text between two brackets: 01-03,7 -> 01, 02, 03, 7. Raises Wrong."""
     numbers: list[str] = []
     for one in text.split(","):
         first, dash, last = one.partition("-")
         if len(one) > _NAME_MOST or not first.isdecimal() or dash and not last.isdecimal() or not 0 <= int(last or first) - int(first) < _HOSTS_MOST:
-            raise Wrong(f"{one[:60]!r} is no range of numbers")
+            raise Wrong(f"{one[:60]!r} is not a range of numbers")
         numbers += [str(number).zfill(len(first)) for number in range(int(first), int(last or first) + 1)]
         if len(numbers) > _HOSTS_MOST:
             raise Wrong(f"it has more than {_HOSTS_MOST} hosts")
@@ -57,7 +57,7 @@ def expand(text: str) -> list[str]:
             names = [name + part[end:bracket.start()] + number for name in names for number in numbers]
             end = bracket.end()
         if len(names[0]) + len(part) - end > _NAME_MOST:
-            raise Wrong(f"{part[:60]!r} is no list of names")
+            raise Wrong(f"{part[:60]!r} is not a list of names")
         found += [name + part[end:] for name in names]
         if len(found) > _HOSTS_MOST:
             raise Wrong(f"it has more than {_HOSTS_MOST} hosts")
@@ -81,7 +81,7 @@ def _slurm(text: str) -> list[Switch]:
 
 
 def _fabric(text: str) -> list[Switch]:
-    """Adapters are named by the first word of their description, which is the name of their host."""
+    """Adapters are named after the first word of their description, which is their host's name."""
     names: dict[str, str] = {}
     neighbours: dict[str, Switch] = {}
     now: Switch | None = None

@@ -1,7 +1,7 @@
-"""Turns sweeps into rows: the changes since the last one that was written.
+"""Turns sweeps into rows: the changes since the last written sweep.
 
-The last written state is kept in memory, and read back from the file for a job that is already in it, so that sums are correct
-however often the monitor restarts.
+The last written state is kept in memory, and read back from the file for a job that is already in it, so sums are
+correct however often the monitor restarts.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Writer:
         self._names: dict[str, int] = {name: number for number, name in self.db.execute("SELECT id, name FROM names")}
 
     def kept(self) -> None:
-        """Notes that the last write was committed. Jobs that have ended do not need their sums any more."""
+        """Notes that the last write was committed. Jobs that have ended no longer need their sums."""
         for known in self._jobs.values():
             if known.ended and known.totals:
                 known.totals = {}

@@ -1,9 +1,9 @@
 """Derives rows of the selection table from times. Pure functions.
 
 The built-in choice stays unless another algorithm is better beyond doubt: three quarters of its rounds are faster than three quarters of
-the other's, and the median of the ratios exceeds a margin. Among hundreds of comparisons, some fulfil this by chance, so the first choices
-are measured again. A row applies to numbers of ranks up to the measured one and above half of it, and likewise for hosts and for ranks per
-host; rows for one host apply only to one host.
+the other's, and the median of the ratios exceeds a margin. Among hundreds of comparisons, some meet this by chance, so
+the first choices are measured again. A row applies to numbers of ranks up to the measured one and above half of it, and
+likewise for hosts and for ranks per host; rows for one host apply only to one host.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Optional
 from headrace.bench.figure import number, size_text
 
 DEFAULT = "default"  # the built-in choice
-MARGIN = 0.05  # least gain of an algorithm over it
+MARGIN = 0.05  # minimum gain of an algorithm over the built-in choice
 CLOSE = 0.03   # an algorithm this close to the best keeps the choice of the next smaller size
 
 Times = dict[str, dict[int, list[float]]]  # times, one per round, by algorithm and by bytes as selection counts them
@@ -66,7 +66,7 @@ def choose(times: Times) -> list[Choice]:
 
 
 def winners(choices: dict[Group, list[Choice]]) -> dict[Group, list[str]]:
-    """Returns, for the groups in which something would change, the algorithms to measure again, the built-in choice first."""
+    """Returns, for the groups with changes, the algorithms to measure again, the built-in choice first."""
     names = {group: dict.fromkeys(choice.algorithm for choice in of_group) for group, of_group in choices.items()}
     return {group: list(dict.fromkeys([DEFAULT, *found])) for group, found in names.items() if set(found) != {DEFAULT}}
 
@@ -135,7 +135,7 @@ def _rows_of_one_host(groups: list[Group], chosen: dict[Group, list[Choice]]) ->
     for group in groups:
         rest = {"max_hosts": 1, "memory": group.memory, "oversubscribed": group.oversubscribed}
         half = group.ranks // 2
-        if half > below:  # no number between the two was measured
+        if half > below:  # no number between these was measured
             found.append({"operation": group.operation, "max_ranks": half, **rest, "algorithm": DEFAULT, "why": _BETWEEN})
         below = group.ranks
         found += _runs(group, chosen[group], {"max_ranks": group.ranks, **rest})
@@ -167,8 +167,8 @@ def _without_tail(found: list[dict]) -> list[dict]:
 
 
 def _runs(group: Group, choices: list[Choice], where: dict) -> list[dict]:
-    """Combines adjacent sizes with the same algorithm into one row; above the largest size measured, the built-in choice
-    applies."""
+    """Combines adjacent sizes with the same algorithm into one row; above the largest measured size, the built-in
+    choice applies."""
     runs: list[list[Choice]] = []
     for choice in choices:
         if runs and runs[-1][0].algorithm == choice.algorithm:
@@ -182,7 +182,7 @@ def _runs(group: Group, choices: list[Choice], where: dict) -> list[dict]:
 
 
 def why(run: list[Choice]) -> str:
-    """Returns a sentence with the figures of adjacent sizes with the same algorithm."""
+    """Returns a sentence with the figures for adjacent sizes with the same algorithm."""
     if not run[0].changes:
         return "no algorithm was faster beyond doubt"
     best = min(run, key=lambda choice: choice.ratio)

@@ -43,7 +43,7 @@ def _operations(text: str) -> tuple[str, ...]:
 
 
 def _hosts(text: str) -> dict[str, int]:
-    """Parses host names and the number of ranks on each; 0 if it is not given."""
+    """Parses host names and the number of ranks per host; 0 if it is not given."""
     found: dict[str, int] = {}
     for part in filter(None, text.split(",")):
         name, _, number = part.partition(":")
@@ -78,7 +78,7 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
                         "program with its options of mpiexec (-n 4 ./program), which is run for it")
     args = parser.parse_args(argv)
     if args.explain is not None and not args.explain:
-        parser.error("--explain wants a file of mpiexec --save-counters, or a program")
+        parser.error("--explain requires a file of mpiexec --save-counters, or a program")
     if args.rounds < 1:
         parser.error("--rounds is at least 1")
     if args.ranks is None:

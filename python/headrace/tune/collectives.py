@@ -48,8 +48,8 @@ class Collectives:
         return (_step(group, name) for group, names in self.names.items() for name in names for _ in range(self.plan.rounds))
 
     def likely(self) -> Counter[str]:
-        """Returns the steps that would be measured again as far as known now; at the start, half of the groups with one
-        algorithm."""
+        """Returns the steps that would be measured again, as far as known now; at the start, half of the groups with
+        one algorithm."""
         if not self.times:
             return Counter(_step(group, name) for group in list(self.names)[::2] for name in self.names[group][:2] for _ in range(self.plan.rounds))
         again = winners({group: choose(times) for group, times in self.times.items()})
@@ -103,7 +103,7 @@ class Collectives:
 
 
 def selection(programs: Programs) -> dict:
-    """Returns the library's selection (tools/selection.cpp)."""
+    """Returns the library's selection data (tools/selection.cpp)."""
     return json.loads(run([programs.find("selection")], 60, programs.environment()))
 
 

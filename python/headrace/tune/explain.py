@@ -77,7 +77,7 @@ def covers(row: dict, query: Query, bytes_: int) -> bool:
 
 
 def row_for(rows: Sequence[dict], query: Query, bytes_: int) -> int | None:
-    """Returns the number of the first row that covers it, counted from 1."""
+    """Returns the one-based number of the first row that covers the query."""
     return next((place for place, row in enumerate(rows, 1) if covers(row, query, bytes_)), None)
 
 
@@ -119,7 +119,8 @@ def collectives(saved: Saved, rows: Sequence[dict], cpus: int) -> str:
 
 
 def limits(saved: Saved, text: str) -> str:
-    """Returns, for each tuned limit, the number of the run's messages with a length between the untuned value and that limit."""
+    """Returns, for each tuned limit, the number of the run's messages whose length is between the untuned value and
+    that limit."""
     sizes = {label: count for label, count in saved.sum("sent.sizes").items()}
     total = sum(sizes.values())
     lines = []

@@ -1,5 +1,5 @@
-"""The files that `headrace tune` writes: tuning.json (rows of the selection table), tuning.messages (limits of messages), and the picture
-next to them; each is written completely or not at all."""
+"""The files that `headrace tune` writes: tuning.json (rows of the selection table), tuning.messages (message limits),
+and the picture next to them; each is written completely or not at all."""
 
 from __future__ import annotations
 
@@ -63,5 +63,5 @@ def text_before(path: Path) -> str:
 
 
 def beside(path: Path, suffix: str) -> Path:
-    """Returns the name of the file of messages next to tuning.json, as in the library (src/base/tuned_knobs.cpp)."""
+    """Returns the name of the message file next to tuning.json, as in the library (src/base/tuned_knobs.cpp)."""
     return path.with_suffix(suffix) if path.suffix else Path(str(path) + suffix)

@@ -1,5 +1,5 @@
-"""Measurements of a run of `headrace tune`, one per line, in a file beside the output file, so that an interrupted run resumes
-where it stopped. The file is removed when all output has been written.
+"""Measurements of a run of `headrace tune`, one per line, in a file next to the output file, so that an interrupted run
+resumes where it stopped. The file is removed when all output has been written.
 
 Measurements of another machine or version are ignored, and so is an incomplete line.
 """
@@ -51,7 +51,7 @@ class Journal:
         self.found[key] = value
 
     def close(self, remove: bool) -> None:
-        """Closes the journal; an empty one is removed."""
+        """Closes the journal; removes an empty one."""
         if self._file is None:
             return
         if remove or not self.found:

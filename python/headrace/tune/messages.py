@@ -1,4 +1,4 @@
-"""Measures the limits of messages, each knob separately, for each kind of peers that it affects, with the installed latency
+"""Measures the message limits, each knob separately, for each kind of peers that it affects, with the installed latency
 benchmark.
 
 A value replaces the current one if its messages are faster beyond doubt (choose.py), in the geometric mean over the sizes that the
@@ -29,7 +29,7 @@ _LENGTH = 0  # the only size for choose(), as a knob's time is one figure
 
 @dataclass(frozen=True)
 class Trial:
-    """A knob, its possible values besides the default, and the sizes of messages that it affects."""
+    """A knob, its possible values besides the default, and the message sizes that it affects."""
 
     knob: str
     values: tuple[int | str, ...]
@@ -93,8 +93,8 @@ def names(trial: Trial) -> list[str]:
 
 
 def trials(peers: Iterable[Peers], device: bool, over_hosts: bool) -> list[Trial]:
-    """Returns the trials for this case: between hosts, or on this one; with buffers on GPUs, or without. A knob with one value for
-    all peers is measured with the last kind."""
+    """Returns the trials for this case: between hosts or on this one, with buffers on GPUs or on the host. A knob with
+    one value for all peers is measured with the last kind."""
     kinds = list(peers)
     found = []
     for trial in TRIALS:
@@ -197,7 +197,7 @@ def _step(trial: Trial, value: int | str) -> str:
 
 
 def _settled(found: list[Found]) -> list[Found]:
-    """Merges the kinds of peers of one host for which a knob has the same value into one line."""
+    """Merges the kinds of peers on one host for which a knob has the same value into one line."""
     by_knob: dict[str, list[Found]] = {}
     for each in found:
         if each.trial.peers.name:
@@ -228,12 +228,12 @@ def text(found: list[Found], before: str, machine: str, version: str, about: str
 
 
 def settings(text_: str) -> dict[str, str]:
-    """Returns the values of a file by the text before "="."""
+    """Returns the values in a file, indexed by the text before "="."""
     pairs = (line.split("#")[0].partition("=") for line in text_.splitlines())
     return {name.strip(): value.strip() for name, equals, value in pairs if equals}
 
 
 def fits(text_: str, machine: str, version: str) -> bool:
-    """True if the file was measured on this machine with this version; lines of other files are dropped."""
+    """True if the file was measured on this machine with this version; lines from other files are dropped."""
     found = settings(text_)
     return found.get("machine") == machine and found.get("version") == version

@@ -1,4 +1,4 @@
-"""Peers: kinds of pairs for which limits of messages are measured, each represented by one pair.
+"""Peers: kinds of pairs for which message limits are measured, each represented by one pair.
 
 On a host: two cores under one last-level cache and two under different ones, if the CPU has both. Between hosts: pairs grouped by
 their delay, within a factor of two.
@@ -33,7 +33,7 @@ class Peers:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Returns the names of the kind in the file's lines."""
+        """Returns the names of this kind in the file's lines."""
         return self.pairs or (self.name,)
 
     def text(self) -> str:
@@ -74,7 +74,7 @@ def of_this_host(allowed: Sequence[int] | None = None, cpus: Path = CPUS) -> lis
 
 
 def names_of_hosts(programs: Programs, hosts: Sequence[str]) -> list[str]:
-    """Returns the names of the given hosts; if there are none, those of the allocation, each once, in its order."""
+    """Returns the names of the given hosts; if there are none, those of the allocation, each once, in order."""
     if hosts:
         return list(hosts)
     text = run([str(programs.mpiexec), "--ppn", "1", "sh", "-c", 'echo "headrace-host $(uname -n)"'], 120, programs.environment())

@@ -33,7 +33,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Where:
-    """This host, the named hosts, or first this host and then those. `hosts`: names; `each`: ranks on each."""
+    """This host, the named hosts, or first this host and then the others. `hosts`: names; `each`: ranks per host."""
 
     here: bool
     hosts: tuple[str, ...] = ()
@@ -111,7 +111,7 @@ class Places:
 
 
 def _places(args: argparse.Namespace, known: dict) -> Places:
-    """`--output` names the file of rows, or if there are no rows, that of the messages."""
+    """`--output` names the file for rows or, if there are no rows, the file for messages."""
     if args.dry_run:
         return Places(None, None)
     wants_messages, wants_collectives = _wanted(args)

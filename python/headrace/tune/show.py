@@ -15,7 +15,7 @@ _BAR = 20
 
 
 def bar(ratio: float) -> str:
-    """Returns a bar whose length is the ratio of the time after to the time before."""
+    """Returns a bar whose length is the ratio of the new time to the old time."""
     filled = min(max(round(ratio * _BAR), 1), _BAR)
     return "#" * filled + "." * (_BAR - filled)
 
@@ -46,7 +46,7 @@ def messages(found: Sequence[Found]) -> str:
 
 
 def picture(chosen: Mapping[Group, Sequence[Choice]], found: Sequence[Found]) -> str:
-    """Returns a picture with a panel for each collective that changes, and one for the limits of messages that change. Empty if
+    """Returns a picture with a panel for each changed collective, and one for changed message limits. Empty if
     nothing changes."""
     panels = []
     for group, choices in chosen.items():
@@ -69,7 +69,7 @@ def picture(chosen: Mapping[Group, Sequence[Choice]], found: Sequence[Found]) ->
 
 
 def _bars(found: Sequence[Found]) -> str:
-    """Draws bars of the time before (grey, the full width) and after."""
+    """Draws bars of the old time (grey, the full width) and the new time."""
     left, wide = 20, plot.WIDTH - 60
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{plot.WIDTH}" height="{plot.HEIGHT}" viewBox="0 0 {plot.WIDTH} {plot.HEIGHT}" '
            'font-family="sans-serif" font-size="12">', f'<rect width="{plot.WIDTH}" height="{plot.HEIGHT}" fill="white"/>',

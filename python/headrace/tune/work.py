@@ -1,4 +1,4 @@
-"""Work: the measurements of a run, each of which is done once, shown by the progress bar, and written to the journal."""
+"""Work: the measurements of a run, each performed once, shown in the progress bar, and written to the journal."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ class Work:
         self.failures: list[str] = []
 
     def do(self, name: str, key: str, measure: Callable[[], Result]) -> Result:
-        """`name`: steps of one name take equally long. `key`: identifies this measurement, also in later runs.
-        The result of measure() is written as JSON, and read back as such. Failed is raised to the caller, and not written."""
+        """Performs one measurement. `name`: steps with the same name take equally long. `key`: identifies this
+        measurement, also in later runs. The result of measure() is written and read back as JSON. Failed propagates to
+        the caller and is not written."""
         if key in self.journal.found:
             self.progress.skip(name)
             self.repeated += 1

@@ -20,7 +20,8 @@ Status make_info(const std::vector<std::pair<const char*, std::size_t>>& entries
   return kOk;
 }
 
-// Returns the integer made of a logical's bytes; of longer values the first 8 bytes suffice to distinguish them.
+// Returns the bytes of a Fortran logical as an integer; for longer logicals, the first 8 bytes suffice to distinguish
+// the values.
 std::int64_t integer_of(const void* logical, int size) {
   std::int64_t value = 0;
   std::memcpy(&value, logical, static_cast<std::size_t>(size < 8 ? size : 8));
@@ -89,7 +90,7 @@ Status abi_set_fortran_booleans(int logical_size, void* logical_true, void* logi
   booleans.size = logical_size;
   std::memcpy(booleans.is_true.data(), logical_true, static_cast<std::size_t>(logical_size));
   std::memcpy(booleans.is_false.data(), logical_false, static_cast<std::size_t>(logical_size));
-  // Values that reductions of logicals store.
+  // Values that reductions on logicals store.
   layout::fortran_booleans().true_value = integer_of(logical_true, logical_size);
   layout::fortran_booleans().false_value = integer_of(logical_false, logical_size);
   return kOk;

@@ -13,7 +13,7 @@ namespace hr::bind::impl {
 
 namespace {
 
-// Converts a callback's code to the call's error, whose text names the callback.
+// Converts a callback's return code to the call's error, with a message that names the callback.
 Status from_callback(int code, const char* which, int keyval) {
   if (code == MPI_SUCCESS) return kOk;
   const Status status = fail(Errc::kOther, "the %s callback of keyval %d returned %d", which, keyval, code);
@@ -92,8 +92,8 @@ Status erase(AttributeSet* attributes, KeyvalKind kind, void* object, int number
   return fail(Errc::kKeyval, "no attribute is cached under keyval %d", number);
 }
 
-// Returns the address, which programs get, of a predefined attribute of section 9.1.2; nullptr if the keyval is not one
-// of them. *known: false if the attribute has no value.
+// Returns the address of a predefined attribute of section 9.1.2, as programs get it; nullptr if the keyval is not
+// predefined. *known: false if the attribute has no value.
 int* predefined_value(int keyval, bool* known) {
   static int tag_ub = INT_MAX;
   static int host = MPI_PROC_NULL;
@@ -128,8 +128,7 @@ int* predefined_value(int keyval, bool* known) {
   }
 }
 
-// Returns the address of an attribute of a window (section 12.2.6) other than its base; nullptr if the keyval is not
-// one of them.
+// Returns the address of an attribute of a window (section 12.2.6) other than its base; nullptr for any other keyval.
 void* predefined_value(rma::Window& win, int keyval) {
   switch (keyval) {
     case MPI_WIN_SIZE:

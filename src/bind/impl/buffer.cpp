@@ -1,4 +1,4 @@
-// Buffered sends and the buffers attached for them, to the process, a communicator or a session (MPI 5.0 section 3.6).
+// Buffered sends and the buffers attached for them to the process, a communicator or a session (MPI 5.0 section 3.6).
 #include "bind/impl.hpp"
 #include "bind/impl/request_support.hpp"
 #include "comm/session.hpp"
@@ -40,8 +40,8 @@ Status detach(p2p::BufferPool& pool, void* buffer_addr, Count& size) {
   return pool.detach(static_cast<void**>(buffer_addr), &size);
 }
 
-// A flush in progress of the messages that were in the buffer when it was started (section 3.6; the operation is
-// local).
+// A flush in progress: of the messages that were in the buffer when the flush was started (section 3.6; the operation
+// is local).
 class Flush final : public p2p::TaskResources {
  public:
   explicit Flush(p2p::BufferPool& pool) : pool(&pool), mark(pool.mark()) {}
@@ -55,7 +55,7 @@ class Flush final : public p2p::TaskResources {
 
   p2p::BufferPool* pool;
   std::uint64_t mark;
-  std::shared_ptr<p2p::BufferPool> alive;  // null: the pool is the process's
+  std::shared_ptr<p2p::BufferPool> alive;  // null if the pool belongs to the process
 };
 
 p2p::Task wait_for(Flush* flush) {

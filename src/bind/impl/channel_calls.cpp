@@ -39,7 +39,7 @@ struct Place {
   Channel* channel = nullptr;
 };
 
-// The data of a call. False if an argument is wrong.
+// The data argument of a call. Functions return false if an argument is wrong.
 class Data {
  public:
   Data() noexcept {}  // with a constexpr constructor, the compiler clears the whole object, `view_` included
@@ -89,7 +89,7 @@ bool send_with(Mode mode, const Call& call, const void* buf, MPI_Count count, MP
   return true;
 }
 
-// Makes the request of a call: begin(data, &request) starts the operation on the channel. `sends`: a message is sent.
+// Creates the request of a call: begin(data, &request) starts the operation on the channel. `sends`: a message is sent.
 // False if an argument is wrong.
 template <class Begin>
 bool make_request(const Call& call, const Place& place, bool valid, bool sends, const void* buf, MPI_Count count,
@@ -126,7 +126,7 @@ bool init_with(Mode mode, bool buffered, const Call& call, const void* buf, MPI_
                       });
 }
 
-// Sends from a copy of the data, for which the attached buffer must have room.
+// Sends from a copy of the data, for which the attached buffer must have space.
 Status send_buffered(const Place& place, const Data& data, int dest, int tag) {
   {
     const LibraryGuard guard;
@@ -135,7 +135,8 @@ Status send_buffered(const Place& place, const Data& data, int dest, int tag) {
   return place.channel->send_copy(data.buffer(), place.comm->peer_proc(dest), place.outgoing(tag));
 }
 
-// The two halves of a call that sends and receives. False if an argument is wrong, or there is nothing to do.
+// The two halves of a call that sends and receives. Functions return false if an argument is wrong, or there is nothing
+// to do.
 struct Both {
   const Place& place;
   int dest;

@@ -39,7 +39,7 @@ MPI_Status* at(MPI_Status* statuses, int index) noexcept {
   return statuses == MPI_STATUSES_IGNORE ? statuses : statuses + index;
 }
 
-// Makes a round of progress on every channel that the requests belong to.
+// Makes one round of progress on every channel that the requests belong to.
 void poll_all(int count, const MPI_Request* handles) {
   const p2p::Channel* last = nullptr;
   bool engine = false;
@@ -186,7 +186,7 @@ bool all_ready(int count, const MPI_Request* handles) {
   return std::all_of(handles, handles + count, [](MPI_Request each) { return is_ready(request_of(each)); });
 }
 
-// Searches for a complete request, makes a round of progress if there is none, and searches again.
+// Searches for a complete request; if there is none, makes a round of progress and searches again.
 int test_for_ready(int count, const MPI_Request* handles, bool* any) {
   int ready = first_ready(count, handles, any);
   if (ready >= 0 || !*any) return ready;
@@ -214,7 +214,7 @@ int wait_for_ready(int count, const MPI_Request* handles, bool* any) {
   }
 }
 
-// Reports all that are complete; releases them if `released` is the array.
+// Reports all complete requests; releases them if `released` is the array.
 int report_some(const Call& call, int count, const MPI_Request* handles, MPI_Request* released, bool any, int* outcount,
                 int* indices, MPI_Status* statuses) {
   *outcount = any ? 0 : MPI_UNDEFINED;

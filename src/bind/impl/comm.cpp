@@ -18,7 +18,8 @@ Status check_inter(const comm::Communicator& comm) {
   return fail(Errc::kComm, "the communicator is an intracommunicator: it has no remote group");
 }
 
-// For constructors without a parent: their errors are raised with the handler that the new communicator would have had.
+// For constructors without a parent communicator: errors are raised with the handler that the new communicator would
+// have had.
 void blame_if_valid(comm::Errhandler& errhandler) {
   if (comm::check_errhandler(errhandler, comm::ErrhandlerTarget::kCommunicator).ok()) blame_handler(errhandler);
 }
@@ -79,7 +80,7 @@ Status comm_set_name(comm::Communicator& comm, const char* comm_name) {
 
 Status comm_get_info(comm::Communicator& comm, Ref<comm::Info>& info_used) {
   info_used = comm::get_info(comm);
-  return info_used ? kOk : fail(Errc::kNoMem, "no room for another info object: free some that are not needed");
+  return info_used ? kOk : fail(Errc::kNoMem, "no memory for another info object: free those no longer needed");
 }
 
 Status comm_set_info(comm::Communicator& comm, comm::Info* info) {

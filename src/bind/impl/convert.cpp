@@ -1,8 +1,9 @@
 // Handles as integers: MPI_X_c2f, MPI_X_f2c (MPI 5.0 section 19.3.4), MPI_X_toint, MPI_X_fromint (section 20.4.5).
 //
-// A predefined handle is its ABI constant. Any other handle, a 64-bit address, gets a number at its first conversion.
-// The pair stays for the lifetime of the process: an address that is reused for another object keeps its number, so
-// that a number never means two handles. An integer that is no handle's number is converted to the null handle.
+// A predefined handle is its ABI constant. Any other handle, a 64-bit address, gets a number on its first conversion.
+// The pair is kept for the lifetime of the process: an address that is reused for another object keeps its number, so
+// that a number never stands for two handles. An integer that is not the number of a handle is converted to the null
+// handle.
 #include <cstdint>
 #include <unordered_map>
 #include <vector>

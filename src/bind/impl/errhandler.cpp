@@ -22,7 +22,7 @@ Status create(ErrhandlerTarget target, void (*function)(Handle*, int*, ...), Ref
     function(&handle, code);
     *object = handle;
   });
-  return errhandler ? kOk : fail(Errc::kNoMem, "no room for another error handler: free some that are not needed");
+  return errhandler ? kOk : fail(Errc::kNoMem, "no memory for another error handler: free those no longer needed");
 }
 
 Status set(Ref<Errhandler>& slot, ErrhandlerTarget target, Errhandler& errhandler) {
@@ -31,7 +31,7 @@ Status set(Ref<Errhandler>& slot, ErrhandlerTarget target, Errhandler& errhandle
   return kOk;
 }
 
-// MPI_FILE_NULL means the default handler of files (section 14.7).
+// MPI_FILE_NULL stands for the default handler of files (section 14.7).
 Ref<Errhandler>& handler_of(io::File* file) { return file == nullptr ? file_errhandler() : file->errhandler_; }
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace hr::bind::impl {
 
 Status error_string(int errorcode, char* string, int& resultlen) {
   std::string text;
-  if (!text_of(errorcode, &text)) return fail(Errc::kArg, "%d is no error code", errorcode);
+  if (!text_of(errorcode, &text)) return fail(Errc::kArg, "%d is not an error code", errorcode);
   const std::size_t length = std::min<std::size_t>(text.size(), MPI_MAX_ERROR_STRING - 1);
   std::memcpy(string, text.data(), length);
   string[length] = '\0';
@@ -19,7 +19,7 @@ Status error_string(int errorcode, char* string, int& resultlen) {
 
 Status error_class(int errorcode, int& errorclass) {
   const int found = class_of(errorcode);
-  if (found < 0) return fail(Errc::kArg, "%d is no error code", errorcode);
+  if (found < 0) return fail(Errc::kArg, "%d is not an error code", errorcode);
   errorclass = found;
   return kOk;
 }

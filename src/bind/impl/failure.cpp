@@ -18,7 +18,7 @@ int enter(const Call& call, MPI_Comm handle, const Body& body) {
 }
 
 Status hand_out(Ref<comm::Group> group, MPI_Group* handle) {
-  if (!group) return fail(Errc::kNoMem, "no room for another group: free some that are not needed");
+  if (!group) return fail(Errc::kNoMem, "no memory for another group: free those no longer needed");
   *handle = handle_of(group.detach());
   return kOk;
 }

@@ -17,7 +17,7 @@ Status must_be_committed(const char* parameter, const layout::Datatype& type) {
   return type.committed() ? kOk : fail(Errc::kType, "%s is not committed; call MPI_Type_commit first", parameter);
 }
 
-// Returns a derived type with a reference, which the program frees.
+// Returns the type; a derived type gets a reference, which the program frees.
 Ref<layout::Datatype> lent(layout::Datatype& type) {
   if (type.row_ == nullptr) return Ref<layout::Datatype>::share(&type);
   type.retain();
@@ -101,7 +101,7 @@ Status file_set_info(io::File& fh, comm::Info* info) {
 
 Status file_get_info(io::File& fh, Ref<comm::Info>& info_used) {
   info_used = io::get_info(fh);
-  return info_used ? kOk : fail(Errc::kNoMem, "no room for another info object");
+  return info_used ? kOk : fail(Errc::kNoMem, "no memory for another info object");
 }
 
 Status file_set_view(io::File& fh, Count disp, layout::Datatype& etype, layout::Datatype& filetype, const char* datarep,

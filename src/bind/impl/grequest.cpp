@@ -37,7 +37,7 @@ class GeneralizedState final : public p2p::RequestState {
   [[nodiscard]] const char* what() const noexcept override { return "generalized request"; }
 
  private:
-  // Calls free_fn once: in the wait that frees the request, or at the destruction of this object, whichever is first.
+  // Calls free_fn once: in the wait that frees the request, or when this object is destroyed, whichever comes first.
   Status call_free() {
     MPI_Grequest_free_function* function = std::exchange(free_, nullptr);
     return Status::from_code(function == nullptr ? MPI_SUCCESS : DriverEpoch::after_callback(function(extra_state_)));

@@ -19,7 +19,7 @@ Status check_writable(const comm::Info* info) {
 }
 
 Status made(const Ref<comm::Info>& info) {
-  return info ? kOk : fail(Errc::kNoMem, "no room for another info object: free some that are not needed");
+  return info ? kOk : fail(Errc::kNoMem, "no memory for another info object: free those no longer needed");
 }
 
 // Copies at most `capacity` characters including the terminator; none if `capacity` is 0.
@@ -70,7 +70,7 @@ Status info_get(comm::Info* info, const char* key, int valuelen, char* value, in
   if (valuelen < 0) return fail(Errc::kArg, "valuelen is %d: must not be negative", valuelen);
   const std::string* found = info->get(key);
   flag = found != nullptr ? 1 : 0;
-  // valuelen does not count the terminator (section 10 of MPI 3.1, deprecated since 4.0).
+  // valuelen does not count the terminator (deprecated since MPI 4.0).
   if (found != nullptr) copy_out(*found, std::min(valuelen, abi::kMaxInfoVal) + 1, value);
   return kOk;
 }

@@ -15,7 +15,7 @@ using layout::Op;
 Status make_op(bool commute, Op::UserFunction function, Ref<Op>* op) {
   Op* made = Arena<Op>::instance().create(layout::OpKind::kUser, commute);
   if (made == nullptr) {
-    return fail(Errc::kNoMem, "no room for another operation (%zu are alive); free those no longer needed",
+    return fail(Errc::kNoMem, "no memory for another operation (%zu are alive); free those no longer needed",
                 Arena<Op>::instance().live());
   }
   made->user_ = std::move(function);
@@ -23,7 +23,7 @@ Status make_op(bool commute, Op::UserFunction function, Ref<Op>* op) {
   return kOk;
 }
 
-// Calls function(in, inout, n) for pieces of at most `most` elements, as the plain form's length is an int.
+// Calls function(in, inout, n) for pieces of at most `most` elements, because the length in the plain form is an int.
 template <class Function>
 void in_pieces(const void* in, void* inout, Count count, const layout::Datatype& type, Count most,
                Function&& function) {

@@ -23,7 +23,7 @@ p2p::Completion from_nobody() {
 p2p::Envelope outgoing(const comm::Communicator& comm, int tag) { return {comm.context(), comm.rank(), tag}; }
 p2p::Envelope incoming(const comm::Communicator& comm, int source, int tag) { return {comm.context(), source, tag}; }
 
-// Sends contiguous host memory at once; returns Status::again() for other data, or if there is no room.
+// Sends contiguous host memory immediately; returns Status::again() for other data, or if there is no space.
 inline Status send_at_once(const void* buf, Count count, const layout::Datatype& datatype, int dest, int tag,
                            const comm::Communicator& comm) {
   const std::byte* data = nullptr;
@@ -33,7 +33,7 @@ inline Status send_at_once(const void* buf, Count count, const layout::Datatype&
   return p2p::send_plain(data, bytes, comm.peer_proc(dest), outgoing(comm, tag));
 }
 
-// Makes the view of a message on a communicator with a stream: the message is ordered after the work of that stream
+// Creates the view of a message on a communicator with a stream: the message is ordered after the work of that stream
 // only.
 [[gnu::cold, gnu::noinline]] Status view_after_stream(const void* buf, Count count, const layout::Datatype& datatype,
                                                       comm::Communicator& comm, layout::View* view) {
@@ -42,7 +42,7 @@ inline Status send_at_once(const void* buf, Count count, const layout::Datatype&
   return layout::make_view(buf, count, datatype, view);
 }
 
-// Makes the view of a message that is not contiguous host memory in a process without devices.
+// Creates the view of a message that is not contiguous host memory in a process without devices.
 inline Status view_on(const void* buf, Count count, const layout::Datatype& datatype, comm::Communicator& comm,
                       layout::View* view) {
   if (comm.stream_ != nullptr) [[unlikely]]
@@ -72,8 +72,7 @@ Status send_nonblocking(const void* buf, Count count, const layout::Datatype& da
   return kOk;
 }
 
-// Receives into any kind of memory and any layout; contiguous host memory that is unknown to all drivers uses the fast
-// path.
+// Receives into any kind of memory and any layout; contiguous host memory that no driver knows takes the fast path.
 [[gnu::noinline]] Status receive_nonblocking(void* buf, Count count, const layout::Datatype& datatype,
                                              const p2p::Envelope& wanted, comm::Communicator& comm,
                                              p2p::Request*& request) {

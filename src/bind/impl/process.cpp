@@ -23,8 +23,8 @@ std::string working_directory() {
   return ::getcwd(text, sizeof text) != nullptr ? text : "";
 }
 
-// Returns the hints for the launcher. Without a "wdir", children start in the root's working directory; a relative one
-// is relative to that (section 11.8.4 leaves both to the implementation).
+// Returns the info hints for the launcher. A relative "wdir" is relative to the root's working directory, which is also
+// the default unless there is a "file" (section 11.8.4 leaves both to the implementation).
 std::vector<std::pair<std::string, std::string>> hints_of(const comm::Info* info) {
   std::vector<std::pair<std::string, std::string>> hints;
   bool names_directory = false;
@@ -100,7 +100,7 @@ Status comm_spawn_multiple(int count, char** array_of_commands, char*** array_of
   for (int n = 0; comm.rank() == root && n < count && at_root.ok(); ++n) {
     const comm::Info* info = lookup<comm::Info>(array_of_info[n]);
     if (info == nullptr && array_of_info[n] != MPI_INFO_NULL) {
-      at_root = fail(Errc::kInfo, "array_of_info[%d] is no info", n);
+      at_root = fail(Errc::kInfo, "array_of_info[%d] is not an info object", n);
       break;
     }
     char** const arguments = array_of_argv != MPI_ARGVS_NULL ? array_of_argv[n] : MPI_ARGV_NULL;
@@ -109,7 +109,7 @@ Status comm_spawn_multiple(int count, char** array_of_commands, char*** array_of
   return spawn(comm, root, at_root, programs, &intercomm, array_of_errcodes);
 }
 
-// Returns the same handle each time; the program may free it.
+// Returns the same communicator each time; the program may free the handle.
 Status comm_get_parent(Ref<comm::Communicator>& parent) {
   parent = Ref<comm::Communicator>::adopt(comm::parent());
   return kOk;
@@ -145,7 +145,7 @@ Status unpublish_name(const char* service_name, comm::Info* /*info*/, const char
 }
 
 Status lookup_name(const char* service_name, comm::Info* /*info*/, char* port_name) {
-  p2p::poll();  // the program may ask until another process has published the name
+  p2p::poll();  // the program may repeat the lookup until another process has published the name
   std::string port;
   HR_TRY(boot::look_up(service_name, &port));
   copy_port(port, port_name);

@@ -31,8 +31,8 @@ class RequestArray {
   std::unique_ptr<p2p::Request*[]> large_;
 };
 
-// Makes a round of progress for a call that tests one request. Repeated tests of a null or inactive one occasionally
-// let other threads in.
+// Makes a round of progress for a call that tests one request. Repeated tests of a null or inactive request
+// occasionally let other threads in.
 void poll_for(const p2p::Request* request, TestGuard& guard) {
   constexpr unsigned kCallsPerTurn = 32;
   thread_local unsigned calls = 0;
@@ -84,7 +84,7 @@ Status report_all(RequestArray& requests, MPI_Request* handles, MPI_Status* stat
   return first;
 }
 
-// True if all requests are ready. Called repeatedly, it begins each time at the first one that was not.
+// True if all requests are ready. Each call resumes at the first request that was not ready.
 class AllReady {
  public:
   explicit AllReady(RequestArray& requests) noexcept : requests_(requests) {}
@@ -115,15 +115,15 @@ int first_ready(RequestArray& requests, bool* any) {
   return -1;
 }
 
-// The first complete request of an array; if there is none, `any` has been determined from all of them.
+// The first complete request of an array; if there is none, `any` has been determined from all requests.
 struct FirstReady {
   p2p::Request* request = nullptr;
   int index = -1;
   bool any = false;  // true if any request counts
 };
 
-// Searches the handles only up to the first complete one, so that not all handles are looked up in every call of a
-// program that completes one after another.
+// Searches the handles only up to the first complete one, so that a program that completes requests one at a time does
+// not look up all handles in every call.
 Status find_first_ready(int count, const MPI_Request* handles, FirstReady* first) {
   *first = {};
   for (int i = 0; i < count; ++i) {
@@ -153,7 +153,7 @@ Status find_first_ready(int count, const MPI_Request* handles, FirstReady* first
   return status;
 }
 
-// Makes progress until nothing moves any more, then finds the first complete request. For calls that report all
+// Makes progress until nothing moves, then finds the first complete request. For calls that report all
 // complete requests.
 int first_ready(RequestArray& requests, bool* any, TestGuard& guard) {
   guard.poll_on([&] { return first_ready(requests, any) >= 0 || !*any; }, [] { return false; });

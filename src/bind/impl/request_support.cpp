@@ -15,7 +15,7 @@ class NothingState final : public p2p::RequestState {
     p2p::take_turn();
     return kOk;
   }
-  // Does nothing: the request is complete as soon as it is started.
+  // Does nothing: the request is complete once it is started.
   Status cancel(p2p::Request& /*request*/) override { return kOk; }
   [[nodiscard]] const char* what() const noexcept override { return "persistent operation with MPI_PROC_NULL"; }
 

@@ -25,13 +25,13 @@ void keep_communicator(Holder& holder, comm::Communicator& comm) {
   holder.destroy_communicator_ = &destroy_communicator;
 }
 
-// Makes a request that is already complete (MPI_PROC_NULL).
+// Creates a request that is already complete (MPI_PROC_NULL).
 Status done_already(const p2p::Completion& completion, p2p::Request*& request);
-// Makes a persistent request that completes at every start.
+// Creates a persistent request that completes as soon as it is started.
 Status persistent_nothing(const p2p::Completion& completion, p2p::Request*& request);
 
-// Returns kOk if the buffer for buffered sends on this communicator has room for a message now, but does not use it.
-// Errors: MPI_ERR_BUFFER. May let other threads in.
+// Returns kOk if the buffer for buffered sends on this communicator has space for the message now; does not use that
+// space. Errors: MPI_ERR_BUFFER. May let other threads in.
 Status check_room(comm::Communicator& comm, std::size_t bytes);
 
 // Returns the object behind MPI_MESSAGE_NO_PROC.

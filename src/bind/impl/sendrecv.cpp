@@ -11,10 +11,10 @@
 namespace hr::bind::impl {
 namespace {
 
-// Withdraws the receive of a pair whose send has failed: the peer's send may have failed in the same way, and will then
-// never arrive.
+// Withdraws the receive of a pair whose send has failed: the peer's send may have failed, too, and its
+// message then never arrives.
 void give_up_after(const p2p::Request& send, p2p::Request& receive) {
-  // No effect if it is already matched, in which case it will complete.
+  // No effect if the receive is already matched, in which case it will complete.
   if (!send.completion_.error.ok() && !receive.complete()) (void)p2p::cancel(receive);
 }
 
@@ -67,7 +67,7 @@ class PairState final : public p2p::RequestState {
   std::unique_ptr<std::byte[]> copy_;
 };
 
-// Starts both; null requests are for MPI_PROC_NULL.
+// Starts both operations; a request is null if the process is MPI_PROC_NULL.
 Status start_both(const layout::View& outgoing, int dest, int sendtag, const layout::View& incoming, int source,
                   int recvtag, comm::Communicator& comm, p2p::Request** send, p2p::Request** receive) {
   p2p::Completion nobody;
@@ -98,7 +98,7 @@ Status finish_both(p2p::Request* send, p2p::Request* receive, MPI_Status* status
   return error;
 }
 
-// Makes a copy of the packed data, as a view of bytes.
+// Copies the packed data, and describes the copy as a view of bytes.
 Status copy_out(const layout::View& data, std::unique_ptr<std::byte[]>* copy, layout::View* view) {
   *copy = std::make_unique_for_overwrite<std::byte[]>(data.packed + 1);
   if (data.packed != 0) HR_TRY(layout::pack(data, 0, data.packed, copy->get()));

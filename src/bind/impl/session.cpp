@@ -26,7 +26,7 @@ constexpr std::array<Level, 4> kLevels = {{{MPI_THREAD_SINGLE, "MPI_THREAD_SINGL
                                            {MPI_THREAD_SERIALIZED, "MPI_THREAD_SERIALIZED"},
                                            {MPI_THREAD_MULTIPLE, "MPI_THREAD_MULTIPLE"}}};
 
-// Returns the level that the info's key "thread_level" requests, else that of the process.
+// Returns the thread level that the info key "thread_level" requests, else that of the process.
 Level wanted_level(const comm::Info* info) {
   const std::string* text = info != nullptr ? info->get("thread_level") : nullptr;
   if (text != nullptr) {
@@ -59,11 +59,11 @@ Status session_init(comm::Info* info, comm::Errhandler& errhandler, Ref<comm::Se
   if (session) return kOk;
   HR_TRY(runtime::release());
   blame_handler(errhandler);
-  return fail(Errc::kNoMem, "no room for another session: finalize some that are not needed");
+  return fail(Errc::kNoMem, "no memory for another session: finalize those no longer needed");
 }
 
 Status session_finalize(comm::Session& session) {
-  // Messages still in its buffer are sent, as at the end of the world model.
+  // Sends the messages still in the session's buffer, as at the end of the world model.
   HR_TRY(session.buffer_->flush());
   release(&session);
   return runtime::release();
@@ -96,7 +96,7 @@ Status session_get_pset_info(comm::Session&, const char* pset_name, Ref<comm::In
 
 Status session_get_info(comm::Session& session, Ref<comm::Info>& info_used) {
   info_used = comm::session_info(session);
-  return info_used ? kOk : fail(Errc::kNoMem, "no room for another info object: free some that are not needed");
+  return info_used ? kOk : fail(Errc::kNoMem, "no memory for another info object: free those no longer needed");
 }
 
 }  // namespace hr::bind::impl

@@ -98,8 +98,8 @@ Status wait_for(MPI_Request* handle, int index, MPI_Status* status) {
   return kOk;
 }
 
-// Enqueues as many of the waits as possible together, and then the others one by one, so that an error does not prevent
-// the waits that are valid.
+// Enqueues as many of the waits as possible together, and then the others one at a time, so that an error does not
+// prevent the waits that are valid.
 Status wait_for_all(int count, MPI_Request* handles, MPI_Status* statuses) {
   const auto status_of = [&](int i) { return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i]; };
   std::vector<enqueue::Waiting> all;
@@ -187,7 +187,7 @@ int MPIX_Stream_free(MPIX_Stream* stream) {
     Stream* found = nullptr;
     HR_TRY(find_stream(*stream, &found));
     if (found == nullptr) return fail(Errc::kArg, "stream is MPIX_STREAM_NULL");
-    // Communicators that use it keep it alive.
+    // Communicators that use the stream keep it alive.
     *stream = MPIX_STREAM_NULL;
     release(found);
     return kOk;

@@ -33,10 +33,10 @@ namespace impl {
 namespace {
 
 constexpr const char* kCategory = "headrace";
-// Largest size of a string variable's text, including the terminator.
+// Maximum length of a string variable, including the terminator.
 constexpr int kTextRoom = 1024;
 
-// Maps knobs to types: strings and enumerations appear as text, sizes and counts by their widths.
+// Maps knobs to types: strings and enumerations as MPI_CHAR, sizes and counts by their widths.
 MPI_Datatype type_of(std::string_view type) {
   if (type == "int" || type == "bool") return MPI_INT;
   if (type == "size") return MPI_UNSIGNED_LONG_LONG;
@@ -157,7 +157,7 @@ int t_cvar_read(MPI_T_cvar_handle handle, void* buf) {
   return MPI_SUCCESS;
 }
 
-// Layers read their knobs when they are brought up, so they can be set only before that.
+// Layers read their knobs when they are initialised, so they can be set only before that.
 int t_cvar_write(MPI_T_cvar_handle handle, const void* buf) {
   if (!tool_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
   if (handle == MPI_T_CVAR_HANDLE_NULL) return MPI_T_ERR_INVALID_HANDLE;

@@ -1,10 +1,10 @@
-// Events of the tool information interface (MPI 5.0 section 15.3.8): the library's events (base/events.hpp), of one
-// source, the clock of the process. Codes are returned, never raised.
+// Events of the tool information interface (MPI 5.0 section 15.3.8): the library's events (base/events.hpp), from a
+// single source, the clock of the process. Codes are returned, never raised.
 //
-// An event happens within an MPI call, with the library lock held, and perhaps during a delivery. A callback that needs
-// only restricted use of MPI is called at once. One that may call any MPI function gets a copy of the event in the next
-// round of progress; if too many are waiting, events are dropped, and the dropped handler is called. Owner: the tool
-// owns its registrations, until it frees them. Threads: library lock.
+// An event happens within an MPI call, with the library lock held, and perhaps during a delivery. A callback that makes
+// only restricted use of MPI is called immediately. One that may call any MPI function gets a copy of the event in the
+// next round of progress; if too many are waiting, events are dropped, and the dropped handler is called. Owner: the
+// tool owns its registrations, until it frees them. Threads: library lock.
 #include <algorithm>
 #include <array>
 #include <climits>
@@ -68,7 +68,7 @@ struct State {
   bool handing_out = false;
 };
 
-// Registrations may be made before MPI_Init and outlive MPI_Finalize.
+// Registrations may precede MPI_Init and outlive MPI_Finalize.
 State& state() {
   static State it;
   return it;
@@ -83,7 +83,7 @@ std::size_t level_of(MPI_T_cb_safety safety) {
   return static_cast<std::size_t>(found - std::begin(kSafety));
 }
 
-// Returns MPI_SUCCESS if the registration is live and the level (null: none to check) is known.
+// Returns MPI_SUCCESS if the registration is live and the callback safety level (null: none to check) is valid.
 int check(MPI_T_event_registration registration, const MPI_T_cb_safety* safety = nullptr) {
   if (!tool_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
   const auto& all = state().registrations;
@@ -111,7 +111,7 @@ void tell_dropped(Registration& registration) {
   registration.dropped_handler(count, &registration, 0, MPI_T_CB_REQUIRE_NONE, registration.callbacks[0].user_data);
 }
 
-// Called in a round of progress, when no operation is half done.
+// Called in a round of progress, when no operation is in an intermediate state.
 bool hand_out(void* /*unused*/) {
   State& all = state();
   if (all.handing_out) return false;

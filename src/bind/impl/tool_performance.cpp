@@ -2,8 +2,8 @@
 // returned, never raised.
 //
 // Levels show the current value, high-water marks the maximum since the process began; both are continuous and
-// read-only. Counters count separately for each handle, while it is started, from 0 or from the value written. Owner:
-// sessions own their handles; the tool owns its sessions. Threads: library lock.
+// read-only. Counters count separately for each handle, while it is started, beginning at 0 or at the value written.
+// Owner: sessions own their handles; the tool owns its sessions. Threads: library lock.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -20,8 +20,8 @@ struct MPI_T_pvar_handle_t {
 
   const hr::bind::PerformanceVariable* variable;
   bool started = false;
-  Number before = 0;  // count when it was last stopped
-  Number since = 0;   // value of the statistic when it was last started, reset or written
+  Number before = 0;  // count when the handle was last stopped
+  Number since = 0;   // value of the statistic when the handle was last started, reset or written
 
   [[nodiscard]] bool counts() const noexcept { return variable->kind == hr::bind::PerformanceVariable::Kind::kCounter; }
   [[nodiscard]] Number value() const noexcept {
@@ -73,8 +73,8 @@ int class_of(const PerformanceVariable& variable) {
   }
 }
 
-// Applies a change to one handle, or returns `refusal` if it is not a counter's; with MPI_T_PVAR_ALL_HANDLES, applies
-// it to all counters of the session.
+// Applies a change to one handle, or returns `refusal` if its variable is not a counter; with MPI_T_PVAR_ALL_HANDLES,
+// applies it to all counters of the session.
 template <class Change>
 int change(MPI_T_pvar_session session, MPI_T_pvar_handle handle, int refusal, const Change& apply) {
   if (handle != MPI_T_PVAR_ALL_HANDLES) {

@@ -12,7 +12,7 @@ namespace hr::bind::impl {
 
 namespace {
 
-// Finds the communicator's topology. Errors: MPI_ERR_TOPOLOGY if it is not a T.
+// Finds the communicator's topology. Errors: MPI_ERR_TOPOLOGY if it is not of type T.
 template <class T>
 Status get(const comm::Communicator& comm, comm::Topology::Kind kind, const char* name, const T** topology) {
   if (comm.topology_ == nullptr || comm.topology_->kind() != kind) {
@@ -100,7 +100,7 @@ Status cart_create(comm::Communicator& comm_old, int ndims, const int* dims, con
 
 Status cart_map(comm::Communicator& comm, int ndims, const int* dims, const int*, int& newrank) {
   HR_TRY(check_length("ndims", ndims, Errc::kDims));
-  // A grid with a dimension of 0 has no nodes, and no process a position in it, as in other libraries.
+  // A grid with a dimension of 0 has no nodes, so no process has a position in it, as in other libraries.
   const std::span grid(dims, static_cast<std::size_t>(ndims));
   const bool empty =
       std::ranges::find(grid, 0) != grid.end() && std::ranges::all_of(grid, [](int n) { return n >= 0; });

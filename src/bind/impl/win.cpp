@@ -70,7 +70,7 @@ Status win_get_group(rma::Window& win, Ref<comm::Group>& group) {
 
 Status win_get_info(rma::Window& win, Ref<comm::Info>& info_used) {
   info_used = rma::get_info(win);
-  return info_used ? kOk : fail(Errc::kNoMem, "no room for another info object: free some that are not needed");
+  return info_used ? kOk : fail(Errc::kNoMem, "no memory for another info object: free those no longer needed");
 }
 
 Status win_set_info(rma::Window& win, comm::Info* info) {

@@ -5,7 +5,8 @@
 namespace hr::coll {
 namespace {
 
-// Only the mean size of the blocks is known for allgatherv: any block may be long, if all of them together fit.
+// For allgatherv, only the mean size of the blocks is known: a single block may be long, provided that all blocks
+// together fit.
 bool probe(const Query& query) noexcept {
   if (query.operation == Operation::kAllgatherv) return shared::blocks_fit(query);
   return has_flag_lines(query) && query.bytes <= shared::kRoomBytes;

@@ -1,4 +1,4 @@
-// Allgather by one message from every process to every peer. Supports blocks of any size and intercommunicators.
+// Allgather with one message from every process to every peer. Supports blocks of any size and intercommunicators.
 #include "coll/messages.hpp"
 #include "coll/registry.hpp"
 

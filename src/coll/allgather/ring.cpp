@@ -1,4 +1,4 @@
-// Allgather around a ring: p - 1 steps; in each a process forwards the block that it received last. Supports blocks of
+// Allgather around a ring: p - 1 steps; in each, a process forwards the block that it received last. Supports blocks of
 // any size; used for long ones, because each byte is sent only to a neighbor.
 #include "coll/messages.hpp"
 #include "coll/registry.hpp"

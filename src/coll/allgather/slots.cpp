@@ -11,8 +11,8 @@ Task run(const Call& call) {
   const int size = call.size();
   const int rank = call.rank();
   const std::size_t most = call.segment->data_slot_bytes();
-  const shared::Rounds rounds(call,
-                              shared::rounds_of(call.bytes, most),  // counted before any error, as others wait for it
+  const shared::Rounds rounds(call, shared::rounds_of(call.bytes, most),  // counted even after an error, because others
+                                                                          // wait for it
                               shared::Rounds::DataSlots::kSwapped);
   View own;
   if (call.in_place) {

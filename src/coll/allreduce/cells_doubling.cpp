@@ -8,14 +8,15 @@
 namespace hr::coll {
 namespace {
 
-// Returns the first step: of each pair, the process that continues for both starts with its second partial.
+// Returns the first step: the process of a pair that continues for both starts with its second partial result.
 constexpr int first_step(const Doubling& doubling, int rank) noexcept { return rank < doubling.paired ? 1 : 0; }
-// Returns the step of the result.
+// Returns the step in which the result is complete.
 constexpr int last_step(const Doubling& doubling, int rank) noexcept {
   return first_step(doubling, rank) + shared::doublings(doubling.power);
 }
 
-// Returns the number of partials that others may read, including the result if the other process of a pair reads it.
+// Returns the number of partial results that others may read, including the result if the other process of a pair reads
+// it.
 constexpr int places(int size) noexcept {
   const Doubling doubling(size);
   return last_step(doubling, 0) + (doubling.paired > 0 ? 1 : 0);

@@ -1,5 +1,5 @@
 // Allreduce through shared flag lines by one process: rank 0 combines all vectors and publishes the result. For
-// processes that share cores, where the work would be p times as much if each combined everything.
+// processes that share cores, where combining everything on each would be p times as much work.
 #include "coll/registry.hpp"
 #include "coll/shared/reduce_flag_lines.hpp"
 

@@ -1,4 +1,4 @@
-// Allreduce by GPUs. push: each GPU combines its part of the vector, read from all buffers, and stores the result into
+// Allreduce on GPUs. push: each GPU combines its part of the vector, read from all buffers, and stores the result into
 // all buffers. All links are used in both directions at once, and every element is read before the same thread
 // overwrites it, so that it also works in place. pull: each GPU reads all of every buffer and stores nothing across a
 // link, which is faster for short vectors.
@@ -14,7 +14,7 @@ using device::DeviceBuffers;
 
 constexpr Count kGrain = 256;  // elements
 
-// The inputs are all contributions in the order of ranks, so that the result has the same bits everywhere.
+// The inputs are all contributions in rank order, so that the result is bitwise the same everywhere.
 Status reduce(const Call& call, DeviceBuffers& buffers, bool push) {
   layout::device::Reduction reduction;
   device::take_part(reduction, call.recv.all().count, kGrain, push ? call.rank() : 0, push ? call.size() : 1);

@@ -1,4 +1,4 @@
-// Allreduce in which every process sends its vector to every peer and combines the vectors in the order of ranks.
+// Allreduce in which every process sends its vector to every peer and combines the vectors in rank order.
 // Supports intercommunicators, where the result is that of the other group (section 6.9.6).
 #include "coll/reduction.hpp"
 #include "coll/registry.hpp"
@@ -9,7 +9,7 @@ namespace {
 Task run(const Call& call) {
   const int peers = call.peers();
   const View result = call.recv.all();
-  // If in place, the contribution is sent from a copy, because the result overwrites it.
+  // If in place, a copy of the contribution is sent, because the result overwrites the original.
   TypedScratch saved(call.in_place ? result.count : 0, *result.type);
   const View own = call.send.none() ? saved.view() : call.send.all();
   if (call.in_place) HR_CO_TRY(layout::copy(result, own));

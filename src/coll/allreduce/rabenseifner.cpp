@@ -1,7 +1,7 @@
 // Allreduce after Rabenseifner: a reduce-scatter by recursive halving, then an allgather by recursive doubling: 2 log2
 // p exchanges, in which each process sends less than twice the vector. If p is not a power of two, the first processes
 // form pairs: the even one sends its vector to the odd one and receives the result at the end. Partners in the first
-// step are neighbors, so that operands stay in the order of ranks and any operation can be used. For long vectors.
+// step are neighbors, so that operands stay in rank order and any operation can be used. For long vectors.
 #include <vector>
 
 #include "coll/doubling.hpp"
@@ -37,7 +37,7 @@ Task run(const Call& call) {
     HR_CO_TRY(combine(call, other, mine));
   }
 
-  // Range of elements that this process still works on; `before` has the range before each step.
+  // Range of elements that this process still works on; `before` stores the range before each step.
   struct Range {
     Count begin, end;
     [[nodiscard]] View of(const View& vector) const noexcept { return slice(vector, begin, end - begin); }

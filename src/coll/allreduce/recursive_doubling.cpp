@@ -1,6 +1,6 @@
 // Allreduce by recursive doubling: log2 p exchanges of the whole vector. If p is not a power of two, the first
 // processes form pairs: the even one sends its vector to the odd one and receives the result at the end. Operands stay
-// in the order of ranks, so that any operation can be used. For short vectors.
+// in rank order, so that any operation can be used. For short vectors.
 #include "coll/doubling.hpp"
 #include "coll/reduction.hpp"
 #include "coll/registry.hpp"

@@ -1,15 +1,15 @@
 // Allreduce of long vectors through data slots: in each round every process combines its part of all vectors, and all
 // copy the combined parts. The vector passes through shared memory twice, regardless of p.
 //
-// Three rounds are pending at once, one in each stage, so that the data that a process waits for was written some time
-// ago. Step k writes round k, combines round k - 1 and copies the result of round k - 2.
+// Three rounds are in progress at once, one in each stage, so that the data that a process waits for was written some
+// time ago. Step k writes round k, combines round k - 1 and copies the result of round k - 2.
 #include "coll/registry.hpp"
 #include "coll/shared/reduce_data_slots.hpp"
 
 namespace hr::coll {
 namespace {
 
-// Values of `published` when the round of step k is written, and when the round before it is combined.
+// Values of `published` once the round of step k is written, and once the previous round is combined.
 constexpr std::uint64_t written_at(std::uint64_t step) noexcept { return 2 * step + 1; }
 constexpr std::uint64_t combined_at(std::uint64_t step) noexcept { return 2 * step + 2; }
 

@@ -1,4 +1,4 @@
-// Alltoall with all messages pending at once. For few processes and small blocks; supports intercommunicators.
+// Alltoall with all messages in flight at once. For few processes and small blocks; supports intercommunicators.
 #include "coll/messages.hpp"
 #include "coll/registry.hpp"
 

@@ -1,5 +1,5 @@
 // Alltoall in steps: in step k a process sends to the rank k after it and receives from the rank k before it; kWindow
-// steps are pending at once, so that neither buffers nor receivers are swamped.
+// steps are in progress at once, so that neither buffers nor receivers are swamped.
 #include <algorithm>
 
 #include "coll/messages.hpp"

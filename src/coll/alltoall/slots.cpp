@@ -1,6 +1,6 @@
 // Alltoall through data slots: in each round every process writes a piece for each other process into its data slot,
-// one after the other, and reads the pieces for itself from all others. A round is written before the previous one is
-// read, so that the data that a process waits for was written some time ago.
+// consecutively, and reads the pieces for itself from all others. A round is written before the previous one is read,
+// so that the data that a process waits for was written some time ago.
 #include "coll/registry.hpp"
 #include "coll/shared/data_slots.hpp"
 
@@ -11,7 +11,7 @@ Task run(const Call& call) {
   const int size = call.size();
   const int rank = call.rank();
   const Blocks& blocks = call.in_place ? call.recv : call.send;
-  // The piece for the process at distance 1 is first.
+  // The first piece is for the process at distance 1.
   const std::size_t part =
       call.segment->data_slot_bytes() / static_cast<std::size_t>(size - 1) / kCacheLine * kCacheLine;
   const shared::Rounds rounds(call, shared::rounds_of(call.bytes, part), shared::Rounds::DataSlots::kSwapped);

@@ -1,5 +1,5 @@
-// Barrier by a message from every process to every peer. For intercommunicators: no process leaves before all processes
-// of the other group have arrived (section 6.3).
+// Barrier with a message from every process to every peer. For intercommunicators: no process leaves before all
+// processes of the other group have arrived (section 6.3).
 #include "coll/messages.hpp"
 #include "coll/registry.hpp"
 

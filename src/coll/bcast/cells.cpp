@@ -1,5 +1,4 @@
-// Broadcast through the root's flag line. The root does not wait for other processes, unless it is several operations
-// ahead.
+// Broadcast through the root's flag line. The root waits for other processes only if it is several operations ahead.
 #include "coll/registry.hpp"
 #include "coll/shared/flag_lines.hpp"
 

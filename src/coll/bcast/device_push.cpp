@@ -1,6 +1,6 @@
-// Long broadcasts by GPUs: each GPU except the root's reads its part of the data from the root, and stores it into its
-// own and all other buffers. Each link thus carries the data once; if all GPUs read from the root, its link would carry
-// the data once for each of them.
+// Long broadcasts on GPUs: each GPU except the root's reads its part of the data from the root, and stores it into its
+// own and all other buffers. So each link carries the data once; if all GPUs read from the root, its link would carry
+// the data once per GPU.
 #include "base/abi.hpp"
 #include "coll/device/buffers.hpp"
 #include "coll/device/parts.hpp"

@@ -1,4 +1,4 @@
-// Broadcast by one message from the root to every peer. Supports intercommunicators.
+// Broadcast with one message from the root to every peer. Supports intercommunicators.
 #include "coll/messages.hpp"
 #include "coll/registry.hpp"
 

@@ -19,7 +19,7 @@ Task run(const Call& call) {
   const int size = call.size();
   const int relative = (call.rank() - call.root + size) % size;
   const View data = call.recv.all();
-  // Data that is not contiguous passes through a packed copy.
+  // Noncontiguous data passes through a packed copy.
   Scratch packed(data.contiguous ? 0 : data.packed);
   const View bytes = data.contiguous ? bytes_view(data.data(), data.packed, data.where) : packed.view(0, data.packed);
   if (!data.contiguous && relative == 0) HR_CO_TRY(layout::pack(data, 0, data.packed, packed.data()));
@@ -49,7 +49,7 @@ Task run(const Call& call) {
   const Status scattered = co_await requests.all();
   if (!scattered.ok()) co_return scattered;
 
-  // Ring: sends the piece received last to the right.
+  // Ring: sends the last piece received to the right.
   const int right = (call.rank() + 1) % size;
   const int left = (call.rank() - 1 + size) % size;
   for (int step = 0; step < size - 1; ++step) {

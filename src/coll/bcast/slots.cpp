@@ -7,7 +7,7 @@
 namespace hr::coll {
 namespace {
 
-// Most bytes per round, so that they stay in the core's nearest cache while the next ones are written.
+// Maximum number of bytes per round, so that they stay in the core's nearest cache while the next ones are written.
 constexpr std::size_t kMost = 32768;
 
 Task give(const Call& call, const shared::Rounds& rounds, std::size_t most) {

@@ -1,8 +1,8 @@
 // AllBlocks: the blocks of all processes as packed bytes, host after host; for compositions of gathers and scatters.
 //
-// They are in the program's buffer if that has the same order and no holes. Otherwise they are in separate memory:
-// pack() copies them there from the buffer, and unpack() back into the buffer. Owner: a local of the coroutine.
-// Threads: library lock.
+// They are in the program's buffer if it has the same order and no holes. Otherwise they are in separate memory: pack()
+// copies them there from the buffer, and unpack() copies them back. Owner: a local of the coroutine. Threads: library
+// lock.
 #pragma once
 
 #include <utility>
@@ -14,7 +14,7 @@ namespace hr::coll {
 
 class AllBlocks {
  public:
-  // `buffer`: the program's buffer, with a block for each process; if it is none(), there is memory only for this
+  // `buffer`: the program's buffer, with a block for each process; if it is none(), memory is allocated only for this
   // host's blocks. `lengths`: bytes of each block, in the order of hosts.ranks() or here().
   AllBlocks(const Hosts& hosts, const Blocks& buffer, std::vector<std::size_t> lengths)
       : hosts_(hosts),

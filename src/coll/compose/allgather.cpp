@@ -29,7 +29,7 @@ Task run(const Call& call) {
       outcome.add(fail(own.packed > place.packed ? Errc::kTruncate : Errc::kCount,
                        "send count and type are %zu bytes, receive count and type %zu a process", own.packed,
                        place.packed));
-      own = place;  // the others expect as many bytes
+      own = place;  // the others expect this number of bytes
     }
   }
   up.call.send = one_block(own);

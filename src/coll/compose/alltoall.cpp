@@ -4,10 +4,10 @@
 //
 // First, within the host, each process passes every block to its carrier, or directly to its receiver on the same host.
 // Then each carrier sends one message to each remote process that it serves, with the blocks of its host in the order
-// of their senders. The carriers are computed from the distribution of processes over hosts, which may be any.
+// of their senders. The carriers are computed from the distribution of processes over hosts, which is arbitrary.
 // For alltoallv and alltoallw the processes of a host first exchange the lengths of these blocks. Long blocks to other
-// hosts are sent directly by their sender, not carried; both ends know that from their arguments, while selection does
-// not know the lengths.
+// hosts are sent directly by their sender, not carried; both ends know from their arguments which these are, while
+// selection does not know the lengths.
 #include <algorithm>
 
 #include "coll/compose/step.hpp"
@@ -18,11 +18,12 @@ namespace {
 
 std::size_t index(int i) noexcept { return static_cast<std::size_t>(i); }
 
-// Least length of blocks of alltoallv and alltoallw that are not carried.
+// Minimum length of blocks of alltoallv and alltoallw that are not carried.
 constexpr std::size_t kLong = 4096;
 
-// Returns the index of the process of host `from` that carries the blocks for process `target` (an index) of host `to`.
-// Between hosts of equal size, `target` carries the blocks for that process, too, so that one connection serves both.
+// Returns the index of the process on host `from` that carries the blocks for process `target` (an index) on host `to`.
+// Between hosts of equal size, `target` also carries the blocks for that process, so that both directions use one
+// connection.
 int carrier(const Hosts& hosts, int from, int to, int target) {
   const auto carriers = static_cast<int>(hosts.ranks(from).size());
   return from == to ? target : ((from + to - target) % carriers + carriers) % carriers;
@@ -77,7 +78,7 @@ class Carried {
     return equal() && std::all_of(served_.begin(), served_.end(),
                                   [this](const std::vector<int>& ranks) { return ranks.size() == serves().size(); });
   }
-  // The ranks whose blocks this process carries, itself among them.
+  // Ranks whose blocks this process carries, including its own.
   [[nodiscard]] const std::vector<int>& serves() const noexcept { return served_[index(hosts_.here().own())]; }
 
   // Prepares the step that sends the lengths of the outgoing blocks, and receives those of the incoming ones.
@@ -118,7 +119,7 @@ class Carried {
     }
     return outcome.result();
   }
-  // Exchanges the blocks that are not carried; both ends know which these are.
+  // Exchanges the blocks that are not carried; both ends know which blocks these are.
   Status exchange_long(p2p::RequestList& requests) {
     View view;
     for (int rank = 0; rank < call_.size(); ++rank) {
@@ -134,8 +135,8 @@ class Carried {
     }
     return kOk;
   }
-  // Sends one message to each process on other hosts that this process serves, from the next host on, so that no
-  // process is the first for all.
+  // Sends one message to each process on other hosts that this process serves, beginning with the next host, so that no
+  // process is the first destination of all.
   Status send(p2p::RequestList& requests) {
     messages_.emplace(taken_.bytes);
     std::byte* to = messages_->data();
@@ -188,14 +189,15 @@ class Carried {
   static View bytes_of(std::vector<std::size_t>& numbers) noexcept {
     return bytes_view(reinterpret_cast<std::byte*>(numbers.data()), numbers.size() * sizeof(std::size_t));
   }
-  // Returns the length of the block to a rank. For alltoall it is the common length, whatever this process's arguments
-  // are.
+  // Returns the length of the block to a rank. For alltoall, this is the common length, whatever this process's
+  // arguments are.
   [[nodiscard]] std::size_t length(int rank) const {
     if (equal()) return call_.bytes;
     const std::size_t bytes = out_.bytes(rank);
     return goes_straight(rank, bytes) ? 0 : bytes;
   }
-  // True if a block is not carried. Never in place: data that is still to be sent would be overwritten.
+  // True if a block is sent directly, not carried. Never if in place, as data that is still to be sent would be
+  // overwritten.
   [[nodiscard]] bool goes_straight(int rank, std::size_t bytes) const {
     return !equal() && !call_.in_place && bytes >= kLong && hosts_.of(rank) != hosts_.own();
   }

@@ -1,6 +1,6 @@
 // Alltoall over hosts for short blocks: one process of each host, its leader, gathers the blocks of its host, exchanges
-// one message with each other leader, and scatters what has arrived. This needs a connection for each pair of hosts,
-// where alltoall:hosts needs one for each process and remote host.
+// one message with each other leader, and scatters what has arrived. This needs one connection per pair of hosts,
+// whereas alltoall:hosts needs one per process and remote host.
 #include <algorithm>
 
 #include "coll/compose/step.hpp"
@@ -11,8 +11,8 @@ namespace {
 
 std::size_t index(int i) noexcept { return static_cast<std::size_t>(i); }
 
-// Memory for the blocks. A row is all blocks that a process sends, or receives, in the order of hosts.ranks(). A
-// message is all blocks from one host to another, sender after sender. Only leaders have more than one row.
+// Memory for the blocks. A row holds all blocks that a process sends, or receives, in the order of hosts.ranks(). A
+// message holds all blocks from one host to another, in the order of senders. Only leaders have more than one row.
 class Rows {
  public:
   Rows(const Hosts& hosts, std::size_t block, bool leads)
@@ -37,7 +37,7 @@ class Rows {
     }
     return kOk;
   }
-  // Sends one to each of them, in an order in which no leader is the first for all.
+  // Sends one message to each other leader, in an order in which no leader is the first for all.
   Status send(const Call& call, p2p::RequestList& requests) {
     for (int step = 1; here_ != 0 && step < hosts_.count(); ++step) {
       const int host = (hosts_.own() + step) % hosts_.count();

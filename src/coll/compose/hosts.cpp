@@ -10,7 +10,7 @@ namespace hr::coll {
 
 Hosts::Hosts(const comm::Communicator& comm, comm::ProcList procs, Sequence sequence)
     : comm_(comm), sequence_(sequence) {
-  std::map<int, int> numbers;  // the host's number in the job -> its number here
+  std::map<int, int> numbers;  // host's number in the job -> its number in this object
   for (const int proc : procs)
     host_.push_back(numbers.emplace(boot::processes().host_of(proc), static_cast<int>(numbers.size())).first->second);
   begin_.assign(numbers.size() + 1, 0);

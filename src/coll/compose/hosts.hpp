@@ -38,10 +38,10 @@ class Hosts {
   [[nodiscard]] const Members* firsts() const noexcept { return firsts_.get(); }
   [[nodiscard]] bool is_first(int rank) const noexcept { return by_host_[index(begin(of(rank)))] == rank; }
 
-  // Returns the last processes of all hosts; made at first use. Only on a process that is one of them.
+  // Returns the last processes of all hosts; created on first use. Only on a process that is one of them.
   [[nodiscard]] const Members& lasts() const;
 
-  // Returns the processes with the same index on their hosts as this one; made at first use. All hosts must have the
+  // Returns the processes with the same index on their hosts as this one; created on first use. All hosts must have the
   // same number of processes.
   [[nodiscard]] const Members& alike() const;
 

@@ -1,5 +1,5 @@
-// Lengths that only the processes themselves know (gatherv, scatterv): a step that gathers the number of bytes that
-// each process of a host sends or receives at the host's speaker.
+// Lengths that only the processes themselves know (gatherv, scatterv): a step that gathers, at the host's speaker, the
+// number of bytes that each process of the host sends or receives.
 //
 // Owner: a local of the coroutine, before the steps that need it. Threads: library lock.
 #pragma once

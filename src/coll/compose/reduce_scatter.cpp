@@ -32,7 +32,7 @@ class Parts {
     return Blocks::counted(parts.address, counts_.data(), displacements_.data(),
                            *const_cast<layout::Datatype*>(parts.type));
   }
-  // Returns the parts of the hosts; `vector` is in the order of hosts.
+  // Returns one part per host; `vector` is in the order of hosts.
   [[nodiscard]] Blocks by_host(const View& vector) const { return Blocks::consecutive(vector, by_host_.data()); }
   // Returns this host's part of a vector in the order of hosts.
   [[nodiscard]] View of_host(const View& vector) const { return slice(vector, own_.first, own_.count); }

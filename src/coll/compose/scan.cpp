@@ -27,7 +27,7 @@ Task run(const Call& call) {
   const Status left = co_await leave;
   outcome.add(left);
   if (on_device && call.in_place) outcome.add(layout::copy(call.recv.all(), result));
-  // The sum of the host includes this process's contribution, which exscan leaves out and an operation in place
+  // The sum of the host includes this process's contribution, which exscan excludes and an in-place operation
   // overwrites.
   if (levels.speaks() && !inclusive) outcome.add(layout::copy(contribution(call), sum.view()));
   here.call.in_place = call.in_place;

@@ -7,7 +7,8 @@
 namespace hr::coll {
 namespace {
 
-// Returns, on the root, the lengths of all blocks, which it knows; on other speakers, those of their host's blocks.
+// Returns the lengths of all blocks on the root, which knows them; on other speakers, the lengths of their host's
+// blocks.
 std::vector<std::size_t> lengths_of(const Call& call, const Levels& levels, LengthsOfHost& told) {
   if (!levels.speaks()) return {};
   if (call.operation == Operation::kScatter) return AllBlocks::equal(levels.hosts(), call.send, call.bytes);

@@ -1,4 +1,4 @@
-// Steps of a composition: operations over some of the members, by the algorithms that selection names for them.
+// Steps of a composition: operations over some of the members, with the algorithms that selection names for them.
 //
 //   Levels levels(call);                              // first: where this process speaks, and with whom
 //   Step here(call, levels.here(), Operation::kReduce);
@@ -28,7 +28,7 @@ namespace hr::coll {
 // Tag for Levels: the last process of each host is its speaker.
 struct LastOfHost {};
 
-// The two levels of an operation. `root`: the operation's root, or less than 0 if it has none.
+// The two levels of an operation. `root`: the operation's root; negative if it has none.
 class Levels {
  public:
   Levels(const Levels&) = delete;
@@ -88,8 +88,8 @@ class Step {
   const Members* members_;
 };
 
-// For a composition that itself packs or reduces device data: defers that work to a wait, after the steps are enqueued,
-// so that it is not done in the call that starts a non-blocking operation.
+// For a composition that itself packs or reduces device data: defers that work to a wait, after the steps have been
+// enqueued, so that the call that starts a non-blocking operation does not do it.
 [[nodiscard]] inline Task defer_device_data(const Call& call) {
   shared::NextRound next;
   const p2p::When later = shared::when(next);
@@ -120,7 +120,7 @@ class Outcome {
   std::string detail_;
 };
 
-// Runs all steps, one after the other; returns the first error. The steps must outlive the task; a null pointer ends
+// Runs all steps in order; returns the first error. The steps must outlive the task; a null pointer ends
 // the list.
 inline Task run_in_order(std::array<Step*, 3> steps) {
   Outcome outcome;

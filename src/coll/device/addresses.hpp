@@ -1,11 +1,10 @@
 // DeviceAddresses: where this process's buffers are, for the GPUs of the other processes. Each process publishes its
-// own beside its flag line (shared/segment.hpp) at the start of an operation that begins with an exchange of device
+// own next to its flag line (shared/segment.hpp) at the start of an operation that begins with an exchange of device
 // addresses.
 //
-// Reductions describe two buffers. Operations that move data describe pieces: data that this process sends, with its
-// layout in memory and its reader. Trivially copyable: contains numbers, and addresses of the process that wrote them.
-// Owner: the process's flag lines, until all processes have finished the operation. Written before the flag, read after
-// it.
+// Reductions describe two buffers. Operations that move data describe pieces: data that this process sends, its layout
+// in memory, and its reader. Trivially copyable: contains numbers, and addresses in the process that wrote them. Owner:
+// the process's flag lines, until all processes have finished the operation. Written before the flag, read after it.
 #pragma once
 
 #include <cstddef>
@@ -41,8 +40,9 @@ struct DeviceAddresses {
   static constexpr std::uint32_t kReachable = 1;  // true if all data of this process is on a device and can be mapped
   static constexpr std::uint32_t kTyped = 2;      // some data of this process is not contiguous
   static constexpr std::uint32_t kKernels = 4;    // this process can read data that is not contiguous
-  static constexpr std::uint32_t kUnproven = 8;   // mapping in either direction may fail
-  static constexpr std::uint32_t kMoved = 16;     // this process maps from another context than before
+  static constexpr std::uint32_t kUnproven = 8;   // whether others can map this process's data, or it theirs, is not
+                                                  // verified
+  static constexpr std::uint32_t kMoved = 16;     // this process maps in another context than before
   static constexpr std::uint32_t kMaxAllocations = 24;
   static constexpr std::uint32_t kMaxPieces = 80;
 

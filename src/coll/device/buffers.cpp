@@ -11,7 +11,8 @@ namespace {
 
 using p2p::Task;
 
-// When more allocations than this are proven, the list is cleared, and allocations are proven again.
+// Maximum number of verified allocations in the list; beyond it, the list is cleared, and allocations are verified
+// again.
 constexpr std::size_t kMostProven = 256;
 
 // Another process's addresses may be read once its flag has arrived.
@@ -144,8 +145,8 @@ Task DeviceBuffers::prove(const Call& call) {
   co_return kOk;
 }
 
-// A process without data in this operation maps from the location that it used before. If there is none, it will prove
-// everything once it has one.
+// Maps all peers' allocations; false if that failed. A process without a buffer in this operation maps them on the
+// device that it used last; if it has used none, it verifies them once it passes a buffer.
 bool DeviceBuffers::map_everything(const Call& call) {
   if (!near_.is_device()) near_ = proven_near_;
   bool mapped = true;
@@ -192,8 +193,8 @@ bool DeviceBuffers::whole_everywhere(const Call& call) const noexcept {
   return own.bytes != 0;
 }
 
-// True if a process of a gather itself stores its data at the root: the copy engines of several GPUs that store into
-// one are faster than those of one GPU that reads from several. Root and sender get the same result.
+// True if the processes of a gather themselves store their data at the root: the copy engines of several GPUs storing
+// into one are faster than those of one GPU reading from several. The result is the same on root and sender.
 bool DeviceBuffers::stores_at_root(const Call& call, int source) noexcept {
   constexpr std::uint64_t kLong = std::uint64_t{1} << 20;
   if (call.operation != Operation::kGather || source == call.root) return false;

@@ -1,14 +1,14 @@
 // DeviceBuffers: the device buffers of all processes of a collective, as mapped for this process's GPU.
 //
-// In device collectives GPUs move the data and the hosts do everything else. The processes publish the addresses of
-// their buffers beside their flag lines (addresses.hpp), each GPU copies and combines directly between the buffers, and
-// a word of each process shows when its GPU is done. No kernel ever waits for another, so any number of processes may
-// share a GPU.
+// In device collectives, GPUs move the data and the hosts do everything else. The processes publish the addresses of
+// their buffers next to their flag lines (addresses.hpp), each GPU copies and combines directly between the buffers,
+// and a word of each process shows when its GPU is done. No kernel ever waits for another, so any number of processes
+// may share a GPU.
 //
-// All must agree to use a device algorithm, because one process may pass host memory and another one device memory.
+// All processes must agree to use a device algorithm, because one may pass host memory and another device memory.
 // From an agreed sequence number on (shared/address_exchange.cpp), every collective of the communicator begins with an
 // exchange of device addresses, and a device algorithm is chosen if all of them are reachable. If some addresses lie in
-// memory that has not been proven to be mappable, all processes try to map everything, and agree on the outcome.
+// memory that has not been verified to be mappable, all processes try to map everything, and agree on the outcome.
 //
 // Owner: the Segment; one operation at a time, in its turn. Threads: library lock.
 #pragma once
@@ -39,8 +39,8 @@ class DeviceBuffers {
     mem::device::DeviceAddress recv = 0;
   };
   Status peer_pointers(const Call& call, int rank, PeerPointers* pointers);
-  // True if the receive buffers of all processes are contiguous, of the same length, open to the others, and so aligned
-  // that a kernel of any of them can copy vectors from one to another (bcast).
+  // True if the receive buffers of all processes are contiguous, of the same length, accessible to the others, and so
+  // aligned that a kernel of any process can copy vectors between them (bcast).
   [[nodiscard]] bool whole_everywhere(const Call& call) const noexcept;
   // Starts to fetch everything that this process receives; in a gather, to store long contiguous data at the root.
   Status fetch(const Call& call);
@@ -48,9 +48,8 @@ class DeviceBuffers {
   // Returns the location of memory on the device where this process's work runs.
   [[nodiscard]] const mem::Location& near() const noexcept { return near_; }
   layout::device::PeerWork& work() noexcept { return work_; }
-  // Waits until this process's work is done, publishes that, and waits until the others' work is done, too: then no
-  // other process uses this one's buffers any more. `status`: this process's error so far; the others are notified in
-  // any case.
+  // Waits until this process's work is done, publishes that, and waits until the others' work is done: then no other
+  // process uses this one's buffers. `status`: this process's error so far; the others are notified in any case.
   p2p::Task finish(const Call& call, Status status);
 
   // Body of an algorithm: starts this process's share of the work, then calls finish().
@@ -68,7 +67,7 @@ class DeviceBuffers {
     bool operator==(const MappingContext&) const = default;
   };
 
-  // --- This process's addresses (describe.cpp). False, or an error: others cannot map them ---
+  // --- This process's addresses (describe.cpp). False or an error means that others cannot map them ---
   void describe(const Call& call, DeviceAddresses& addresses);
   Status describe_operands(const Call& call, DeviceAddresses& addresses);
   Status describe_buffer(const Call& call, const Blocks& blocks, DeviceAddresses& addresses, Buffer* buffer);
@@ -83,7 +82,7 @@ class DeviceBuffers {
                         DeviceAddresses& addresses, std::uint32_t* index);
   bool proven(const DeviceAddresses& addresses) const;
 
-  // --- All processes map everything, in an operation with unproven memory ---
+  // --- All processes map everything, in an operation with unverified memory ---
   p2p::Task prove(const Call& call);
   bool map_everything(const Call& call);
   Status map(const Call& call, int rank, std::uint64_t allocation, std::uint64_t* moved_by);
@@ -97,13 +96,13 @@ class DeviceBuffers {
   mem::Location near_;
   MappingContext mapping_context_;
   std::vector<Taken> taken_;
-  std::vector<mem::Location> contexts_;  // one location for each context with data of this process
+  std::vector<mem::Location> contexts_;  // one location for each context that holds data of this process
   std::vector<mem::device::Fence> fences_;
   std::vector<layout::device::PeerWork::Move> moves_;
   layout::device::PeerMappings mappings_;
   layout::device::PeerWork work_;
-  // Allocations of this process that all others have mapped, from the contexts that they had then; and the location and
-  // context that this process had then.
+  // Allocations of this process that all others have mapped, in the contexts that they used then; and this process's
+  // location and context at that time.
   std::vector<std::uint64_t> proven_;
   mem::Location proven_near_;
   MappingContext proven_context_;

@@ -78,7 +78,7 @@ Status DeviceBuffers::describe_pieces(const Call& call, DeviceAddresses& address
   return others_use_recv(call) ? describe_buffer(call, call.recv, addresses, &addresses.recv) : kOk;
 }
 
-// True if other processes may write to this one's receive buffer.
+// True if other processes may write to the receive buffer of this process.
 bool DeviceBuffers::others_use_recv(const Call& call) noexcept {
   const bool uses = call.operation == Operation::kBcast || (call.operation == Operation::kGather && call.is_root());
   return uses && call.size() > 2 && !call.recv.none() && call.recv.all().contiguous;
@@ -107,7 +107,7 @@ Status DeviceBuffers::give(const Call& call, const Blocks& blocks, int block, in
   if (view.packed == 0) return kOk;
   HR_TRY(use(view));
   piece.bytes = view.packed;
-  // Adds the allocation for the whole buffer at once, if that is known.
+  // Adds the allocation of the whole buffer at once, if that is known.
   const View& whole = blocks.all().packed != 0 ? blocks.all() : view;
   HR_TRY(add_allocation(call, view.where, layout::device::addresses_of(whole), addresses, &piece.allocation));
   mem::Location list;
@@ -137,7 +137,7 @@ Status DeviceBuffers::add_allocation(const Call& call, const mem::Location& wher
     }
     return false;
   };
-  // For memory in chunks, only the chunks determine the export that it belongs to.
+  // For chunked memory, only the chunks determine the export that it belongs to.
   if (!where.chunks && is_listed(where.id)) return kOk;
   if (others_.empty()) {
     for (int rank = 0; rank < call.size(); ++rank) {

@@ -1,4 +1,4 @@
-// All operations that only move data, by GPUs: each GPU fetches everything that its process receives, from layout to
+// All operations that only move data, on GPUs: each GPU fetches everything that its process receives, from layout to
 // layout, in few launches.
 #include "coll/device/buffers.hpp"
 #include "coll/messages.hpp"

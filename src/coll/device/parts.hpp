@@ -1,4 +1,4 @@
-// Parts of a vector that several GPUs combine, one each.
+// The parts of a vector that several GPUs combine, one part each.
 //
 // Threads: any.
 #pragma once
@@ -10,8 +10,8 @@
 
 namespace hr::coll::device {
 
-// Sets the elements that a reduction combines: part `part` of `parts` of `count` elements. Parts begin at multiples of
-// `grain` elements, so that wide accesses are aligned to cache lines.
+// Sets the elements that a reduction combines: part number `part` of `parts` parts of `count` elements. Parts begin at
+// multiples of `grain` elements, so that wide accesses are aligned to cache lines.
 inline void take_part(layout::device::Reduction& reduction, Count count, Count grain, int part, int parts) noexcept {
   const Cut cut{(count + grain - 1) / grain, parts};
   reduction.first = std::min(count, cut.begin(part) * grain);

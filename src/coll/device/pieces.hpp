@@ -43,15 +43,15 @@ Status each_given(const Call& call, const Give& give) {
   return kOk;
 }
 
-// Identifies a piece of a process by its number among those published, or among those for one reader.
+// Identifies a process's piece by its number among all that it published, or among those for one reader.
 struct PieceName {
   int source;
   std::uint32_t number;
   bool of_reader = false;
 };
 
-// Calls take(name, block of recv) for each piece that this process receives, beginning with the next rank's, so that
-// not all processes read from the same one first.
+// Calls take(name, block of recv) for each piece that this process receives, beginning with those of the next rank, so
+// that not all processes read from the same one first.
 template <class Take>
 Status each_taken(const Call& call, const Take& take) {
   const int rank = call.rank();
@@ -82,8 +82,8 @@ Status each_taken(const Call& call, const Take& take) {
     default:
       break;
   }
-  // Pairs pieces as messages would match (neighbor/linear.cpp): the pieces between two processes in the order of the
-  // receiver's slots, with the two directions of a grid's dimension exchanged.
+  // Pairs the pieces as messages would match (neighbor/linear.cpp): the pieces between two processes in the order of
+  // the receiver's slots, with the two directions of a grid's dimension exchanged.
   const comm::Topology& topology = call.members->topology();
   const std::vector<int> sources = topology.neighbors(rank).sources;
   const std::size_t flip = topology.kind() == comm::Topology::Kind::kCartesian ? 1 : 0;

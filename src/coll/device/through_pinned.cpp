@@ -35,8 +35,8 @@ std::size_t limit(const Call& call) noexcept {
   return knobs().device_time_sliced_collective_bytes * static_cast<std::size_t>(call.size());
 }
 
-// True if a buffer on a device is one view, or blocks of one dense type that are not long in total. Does not depend on
-// the location of the data, because managed memory can migrate between two checks.
+// True if a buffer on a device is one view, or blocks of one dense type whose total length is limited. Does not depend
+// on the location of the data, because managed memory can migrate between two checks.
 bool can_copy(const Call& call, const Blocks& blocks) {
   if (is_whole(blocks)) return true;
   const bool one_type = blocks.shape() == Blocks::Shape::kCounts && is_dense(blocks.type(0));
@@ -53,7 +53,7 @@ class Mirror {
   Mirror() = default;
   Mirror(const Mirror&) = delete;
   Mirror& operator=(const Mirror&) = delete;
-  // Waits for the copies: when the task is abandoned, nothing may write to the memory any more.
+  // Waits for the copies: once the task is abandoned, nothing may write to the memory.
   ~Mirror() {
     while (copy_.under_way() && !(*this)()) spin_pause();
   }
@@ -86,7 +86,7 @@ class Mirror {
   Status start_out() { return typed_ ? layout::copy(device_->all(), typed_->view()) : start(Way::kOut); }
   Status start_in() { return typed_ ? layout::copy(typed_->view(), device_->all()) : start(Way::kIn); }
 
-  // Condition (shared/wait.hpp): true once the started copies are done.
+  // Condition (shared/wait.hpp): true once the copies in progress are done.
   bool operator()() {
     bool done = false;
     status_ = copy_.poll(&done);
@@ -187,7 +187,7 @@ bool begins_in_recv(const Call& call) noexcept {
 }
 bool ends_in_recv(const Call& call) noexcept { return call.operation != Operation::kBcast || !call.is_root(); }
 
-// Returns the bytes of the longest buffer of the operation, if all members know that; otherwise 0.
+// Returns the size in bytes of the operation's longest buffer, if all members know it; otherwise 0.
 std::size_t longest(const Call& call) noexcept {
   constexpr std::uint32_t kOfBlocks = serves(Operation::kGather, Operation::kScatter, Operation::kAllgather,
                                              Operation::kAllgatherv, Operation::kAlltoall);

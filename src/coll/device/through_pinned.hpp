@@ -1,23 +1,24 @@
 // Through pinned memory: a collective on device buffers that runs on copies of them in pinned host memory; copy engines
-// move the data there and back. If a GPU is time-sliced among processes, this costs two copies, while kernels would
-// cost a switch of the GPU for each process (docs/adr/0020-time-sliced-gpu.md). Also used for short operations, whose
-// copies the resident copy kernel makes (docs/adr/0012-resident-copy-kernel.md), and for reductions without a kernel.
+// move the data there and back. If a GPU is time-sliced among processes, this costs two copies, whereas kernels would
+// cost a GPU context switch for each process (docs/adr/0020-time-sliced-gpu.md). Also used for short operations, which
+// the resident copy kernel copies (docs/adr/0012-resident-copy-kernel.md), and for reductions without a kernel.
 //
-// Owner: the memory belongs to the task. Threads: library lock. Nothing waits: the task polls its copies.
+// Owner: the memory belongs to the task. Threads: library lock. Nothing blocks: the task polls its copies.
 #pragma once
 
 #include "coll/algorithm.hpp"
 
 namespace hr::coll::device {
 
-// For members that run time-sliced on a GPU (DeviceBuffers::time_sliced()): true if the operation is not worth a switch
-// of the GPU, or its size is unknown, so that each of its messages decides for itself. The same on all members.
+// For members that run time-sliced on a GPU (DeviceBuffers::time_sliced()): true if the operation is not worth a GPU
+// context switch, or if its size is unknown, so that each of its messages chooses its own path. The same on all
+// members.
 [[nodiscard]] bool pinned_pays(const Call& call) noexcept;
 // True if the operation is so short that two copies and the CPUs are faster than GPUs that read from one another, each
-// of which costs a launch. The same on all members.
+// with a kernel launch. The same on all members.
 [[nodiscard]] bool short_enough_for_pinned(const Call& call) noexcept;
-// True if this process's buffers can be copied: each is one view, or blocks of one dense type that are not long in
-// total.
+// True if this process's buffers can be copied: each is one view, or blocks of one dense type whose total length is
+// limited.
 [[nodiscard]] bool fits_pinned(const Call& call);
 
 // Runs the algorithm on host copies of data on a device; `algorithm` and `call` outlive the task.

@@ -1,4 +1,4 @@
-// Gather by one message from every peer to the root. Supports blocks of any size and intercommunicators.
+// Gather with one message from every peer to the root. Supports blocks of any size and intercommunicators.
 #include "coll/messages.hpp"
 #include "coll/registry.hpp"
 

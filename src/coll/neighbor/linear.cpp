@@ -1,4 +1,4 @@
-// Neighborhood collectives (section 8.6): one message to every destination and one from every source, all pending at
+// Neighborhood collectives (section 8.6): one message to every destination and one from every source, all in flight at
 // once.
 //
 // A process may be a neighbor several times; its messages then match in the order they are posted. On a Cartesian grid,

@@ -14,8 +14,8 @@ bool probe(const Query& query) noexcept {
   return query.ranks > 1 && shared::partials_fit(query, shared::doublings(query.ranks), kPlaces);
 }
 
-// Returns the number of combinations that a process makes before it publishes its result. `relative`: its rank relative
-// to the tree's top.
+// Returns the number of partial results that a process combines with its own before it publishes. `relative`: its rank
+// relative to the tree's top.
 constexpr int combinations(int relative, int size) noexcept {
   int count = 0;
   for (int bit = 1; bit < size && (relative & bit) == 0; bit *= 2) count += relative + bit < size ? 1 : 0;

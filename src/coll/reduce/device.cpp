@@ -1,5 +1,5 @@
-// Reduce by GPUs: each GPU combines its part of the vector, read from all buffers, and stores the result at the root.
-// The results of the others fill the root's link, so from three processes on the root of a long vector combines
+// Reduce on GPUs: each GPU combines its part of the vector, read from all buffers, and stores the result at the root.
+// The results of the others fill the root's link, so with three or more processes the root of a long vector combines
 // nothing.
 #include "coll/device/buffers.hpp"
 #include "coll/device/parts.hpp"

@@ -1,4 +1,4 @@
-// Reduce in which every peer sends its vector to the root, which combines the vectors in the order of ranks. Supports
+// Reduce in which every peer sends its vector to the root, which combines the vectors in rank order. Supports
 // intercommunicators.
 #include "coll/reduction.hpp"
 #include "coll/registry.hpp"

@@ -9,7 +9,7 @@
 namespace hr::coll {
 namespace {
 
-// Most bytes per round, so that they stay in the core's nearest cache while the next ones are written.
+// Maximum number of bytes per round, so that they stay in the core's nearest cache while the next ones are written.
 constexpr std::size_t kMost = 32768;
 
 bool probe(const Query& query) noexcept {

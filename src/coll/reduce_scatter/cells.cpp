@@ -1,5 +1,5 @@
 // Reduce-scatter through shared flag lines: each process publishes its vector with its flag and combines its own part
-// of all vectors. There are two algorithms, which use the orders of operands of `pairwise` and `ordered`.
+// of all vectors. There are two algorithms, which use the operand orders of `pairwise` and `ordered`.
 #include "coll/registry.hpp"
 #include "coll/shared/reduce_flag_lines.hpp"
 

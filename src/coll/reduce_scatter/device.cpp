@@ -1,4 +1,4 @@
-// Reduce-scatter by GPUs: each GPU combines its own block, read from all buffers. Not in place: a result would
+// Reduce-scatter on GPUs: each GPU combines its own block, read from all buffers. Not in place: a result would
 // overwrite data that others still read.
 #include "coll/device/buffers.hpp"
 #include "coll/reduction.hpp"

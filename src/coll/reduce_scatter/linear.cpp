@@ -1,5 +1,5 @@
 // Reduce-scatter in which every process receives all whole vectors and keeps its own part of the result. Supports
-// intercommunicators, where a process does not know how the other group cuts the vector (section 6.10.2).
+// intercommunicators, where a process does not know how the other group divides the vector (section 6.10.2).
 #include "coll/reduction.hpp"
 #include "coll/registry.hpp"
 
@@ -17,7 +17,7 @@ Task run(const Call& call) {
   Task receive = receive_and_reduce(call, vector, total.view());
   const Status reduced = co_await receive;
   if (!reduced.ok()) co_return reduced;
-  // Only now may the result overwrite the vector.
+  // The result may overwrite the vector only now.
   const Status status = co_await requests.all();
   if (!status.ok()) co_return status;
   Count begin = 0;

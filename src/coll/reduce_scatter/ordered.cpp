@@ -1,5 +1,5 @@
-// Reduce-scatter as a binomial reduction to rank 0 and one message from there to every process. Keeps the operands
-// in the order of ranks; for operations that are not commutative, and for short vectors.
+// Reduce-scatter as a binomial reduction to rank 0 and one message from there to every process. Keeps the operands in
+// rank order; for operations that are not commutative, and for short vectors.
 #include "coll/reduction.hpp"
 #include "coll/registry.hpp"
 

@@ -1,5 +1,5 @@
-// Reduce-scatter in steps: in step k a process sends the part of the rank k after it and combines the part that the
-// rank k before it sends. p - 1 messages of one part each.
+// Reduce-scatter in steps: in step k a process sends the rank k after it that rank's part, and combines the part that
+// the rank k before it sends. p - 1 messages of one part each.
 #include "coll/reduction.hpp"
 #include "coll/registry.hpp"
 

@@ -1,6 +1,6 @@
 // Reduce-scatter of long vectors: every part passes along a ring of data slots, as in shared/ring_data_slots.hpp, and
 // its owner copies it. The ring runs downwards, so that operands are combined in the order of `pairwise`: part p starts
-// with rank p's, followed by rank p - 1's.
+// with the operand of rank p, followed by that of rank p - 1.
 #include <algorithm>
 #include <vector>
 
@@ -10,7 +10,7 @@
 namespace hr::coll {
 namespace {
 
-// Returns the beginnings of the parts, and the end of the last one.
+// Returns the start of each part, and the end of the last one.
 std::vector<Count> beginnings(const Call& call) {
   std::vector<Count> begin{0};
   for (int part = 0; part < call.size(); ++part) begin.push_back(begin.back() + call.send.count(part));

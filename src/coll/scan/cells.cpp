@@ -13,7 +13,7 @@ Task run(const Call& call) {
   shared::FlagsArrived arrived{call, 0, call.rank()};
   HR_CO_UNTIL(call, arrived);
   const int vectors = call.operation == Operation::kScan ? call.rank() + 1 : call.rank();
-  if (vectors == 0) co_return kOk;  // rank 0's result of exscan is undefined
+  if (vectors == 0) co_return kOk;  // the result of exscan on rank 0 is undefined
   const View& result = call.recv.all();
   const shared::FlagLineVectors cells(call, 0, result.count);
   co_return cells.combine_tree(shared::TreeOrder::binomial(vectors, 0), result.address);

@@ -1,4 +1,4 @@
-// Scan and exscan by GPUs: each GPU combines the contributions of the lower ranks (for scan, also its own), read from
+// Scan and exscan on GPUs: each GPU combines the contributions of the lower ranks (for scan, also its own), read from
 // their buffers. Not in place: a result would overwrite data that others still read.
 #include "coll/device/buffers.hpp"
 #include "coll/reduction.hpp"

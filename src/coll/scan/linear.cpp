@@ -12,7 +12,7 @@ Task run(const Call& call) {
   const View result = call.recv.all();
   const bool inclusive = call.operation == Operation::kScan;
   TypedScratch room(result.count, *result.type);
-  // Inclusive: the result is sent on, and `room` receives incoming data. Exclusive: the other way round.
+  // Inclusive: the result is sent on, and `room` receives incoming data. Exclusive: vice versa.
   const View onward = inclusive ? result : room.view();
   const View incoming = inclusive ? room.view() : result;
   if (!call.in_place || !inclusive) HR_CO_TRY(layout::copy(contribution(call), onward));

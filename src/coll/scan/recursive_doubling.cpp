@@ -1,5 +1,6 @@
 // Scan and exscan by recursive doubling: log2 p exchanges. `partial` is the reduction over the block of ranks combined
-// so far; operands from lower ranks are also combined into the result. Any operation, any number of processes.
+// so far; operands from lower ranks are also combined into the result. Supports any operation and any number of
+// processes.
 #include "coll/reduction.hpp"
 #include "coll/registry.hpp"
 

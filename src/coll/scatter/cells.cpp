@@ -1,5 +1,5 @@
-// Scatter through the root's flag line, next to which the blocks of all processes are. The root does not wait for other
-// processes, unless it is several operations ahead.
+// Scatter through the root's flag line, with the blocks of all processes next to it. The root waits for other processes
+// only if it is several operations ahead.
 #include "coll/registry.hpp"
 #include "coll/shared/flag_lines.hpp"
 

@@ -1,4 +1,4 @@
-// Scatter by one message from the root to every peer. Supports blocks of any size and intercommunicators.
+// Scatter with one message from the root to every peer. Supports blocks of any size and intercommunicators.
 #include "coll/messages.hpp"
 #include "coll/registry.hpp"
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Writes select/default.json as a constexpr table: generate.py default.json default_table.hpp
 
-A row: operation, algorithm, and optionally max_bytes, max_ranks, max_hosts (that the ranks are spread over),
-max_ranks_per_host (the most on one of them; all inclusive; without: any), memory (any, host, device) and oversubscribed (true: only where processes outnumber the cores; false: only where not). Rows are tried in order.
+A row: operation, algorithm, and optionally max_bytes, max_ranks, max_hosts (over which the ranks are spread),
+max_ranks_per_host (the most on one of them; maxima are inclusive, and unlimited if missing), memory (any, host, device)
+and oversubscribed (true: only where processes outnumber the cores; false: only where not). Rows are tried in order.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ std::string rows_for_job() {
 std::vector<SelectionRow> job_rows() {
   std::vector<SelectionRow> rows;
   if (!decode(boot::setting(kSetting.name), &rows).ok()) {
-    // Process 0 uses these rows: to continue without them would be worse than to end the job.
+    // Process 0 uses these rows: continuing without them would be worse than ending the job.
     boot::abort(1, "the rows of the tuning file cannot be used: " + take_detail());
   }
   return rows;
@@ -94,7 +94,7 @@ Status decode(std::string_view text, std::vector<SelectionRow>* rows) {
     row.max_ranks_per_host = static_cast<int>(number(SelectionRow::kAnyNumber));
     const Named algorithm = named(row.operation, line);
     if (!operation || !good || !algorithm.known) {
-      return fail(Errc::kOther, "\"%.100s\" is no row of a tuning file", whole.c_str());
+      return fail(Errc::kOther, "\"%.100s\" is not a row of a tuning file", whole.c_str());
     }
     row.algorithm = algorithm.name();
     rows->push_back(row);

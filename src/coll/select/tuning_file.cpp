@@ -21,26 +21,26 @@ std::string shown(const Json& value) {
   return text;
 }
 
-// An object of the file, whose keys are read one by one. `where`: its name, such as "row 3".
+// An object of the file, whose keys are read one at a time. `where`: its name, such as "row 3".
 class Section {
  public:
   Section(const Json& object, std::string where) : object_(object), where_(std::move(where)) {}
 
-  // Errors: MPI_ERR_ARG if it is not an object, or has a key that is not one of these.
+  // Errors: MPI_ERR_ARG if it is not an object, or has a key that is not listed.
   [[nodiscard]] Status has_only(std::initializer_list<std::string_view> keys) const {
     if (!object_.is_object()) return fail(Errc::kArg, "%s is not an object", where_.c_str());
     for (const auto& [key, value] : object_.items()) {
       bool known = false;
       for (const std::string_view each : keys) known = known || each == key;
-      if (!known) return wrong(Json(key), "is no key of it");
+      if (!known) return wrong(Json(key), "is not a valid key here");
     }
     return kOk;
   }
   [[nodiscard]] Status text(const char* key, std::string* value) const {
-    return take(key, value, &Json::is_string, "text");
+    return take(key, value, &Json::is_string, "a string");
   }
   [[nodiscard]] Status number(const char* key, std::uint64_t* value) const {
-    return take(key, value, &Json::is_number_unsigned, "a whole number, 0 or more");
+    return take(key, value, &Json::is_number_unsigned, "an integer of at least 0");
   }
   [[nodiscard]] Status flag(const char* key, bool* value) const {
     return take(key, value, &Json::is_boolean, "true or false");
@@ -59,7 +59,7 @@ class Section {
   [[nodiscard]] Status take(const char* key, T* value, bool (Json::*is)() const noexcept, const char* wanted) const {
     if (!has(key)) return missing(key);
     const Json& found = at(key);
-    if (!(found.*is)()) return wrong(found, std::string("is no value of \"") + key + "\", which is " + wanted);
+    if (!(found.*is)()) return wrong(found, std::string("is not a value of \"") + key + "\", which must be " + wanted);
     *value = found.get<T>();
     return kOk;
   }
@@ -86,10 +86,10 @@ Status parse_row(const Section& section, SelectionRow* row) {
   HR_TRY(section.text("operation", &operation));
   HR_TRY(section.text("algorithm", &algorithm));
   const std::optional<Operation> known = find_operation(operation);
-  if (!known) return section.wrong(operation, "is no operation");
+  if (!known) return section.wrong(operation, "is not an operation");
   row->operation = *known;
   const Named found = named(row->operation, algorithm);
-  if (!found.known) return section.wrong(algorithm, std::string("is no algorithm of ") + name(row->operation));
+  if (!found.known) return section.wrong(algorithm, std::string("is not an algorithm of ") + name(row->operation));
   row->algorithm = found.name();
 
   std::uint64_t bytes = std::numeric_limits<std::size_t>::max();
@@ -125,9 +125,9 @@ Status parse_machine(const Section& section, Machine* machine) {
   machine->cpus = cpus <= std::numeric_limits<int>::max() ? static_cast<int>(cpus) : -1;
   if (!section.has("gpus")) return section.missing("gpus");
   const Json& gpus = section.at("gpus");
-  if (!gpus.is_array()) return section.wrong(gpus, "is no list");
+  if (!gpus.is_array()) return section.wrong(gpus, "is not a list");
   for (const Json& gpu : gpus) {
-    if (!gpu.is_string()) return section.wrong(gpu, "is no name of a GPU");
+    if (!gpu.is_string()) return section.wrong(gpu, "is not a GPU name");
     machine->gpus.push_back(gpu.get<std::string>());
   }
   return kOk;
@@ -156,7 +156,7 @@ Status parse_file(const Json& json, const Machine& machine, std::vector<Selectio
   }
   if (!file.has("rows")) return file.missing("rows");
   const Json& list = file.at("rows");
-  if (!list.is_array()) return file.wrong(list, "is no list of rows");
+  if (!list.is_array()) return file.wrong(list, "is not a list of rows");
   std::vector<SelectionRow> found;
   for (const Json& each : list) {
     found.emplace_back();
@@ -170,7 +170,7 @@ Status parse_file(const Json& json, const Machine& machine, std::vector<Selectio
 
 Status parse(std::string_view text, const Machine& machine, std::vector<SelectionRow>* rows) {
   Json json;
-  bool deep = false;  // too deep for the recursion that reads the values
+  bool deep = false;  // nested too deeply for the recursion that reads the values
   const auto look = [&deep](int depth, Json::parse_event_t, Json&) {
     deep = deep || depth > kDeepest;
     return !deep;

@@ -6,8 +6,8 @@
 //              "algorithm": "cells"}]}
 //
 // A row is as in default.json; its algorithm may also be "default", if the built-in rows were best. "why" is a sentence
-// for people. Unknown keys are errors: a key that is misspelt would silently make collectives slow. Owner: plain
-// values; the names in rows are those of static records. Threads: any.
+// for human readers. Unknown keys are errors: a misspelt key would silently make collectives slow. Owner: plain values;
+// the names in rows are those of static records. Threads: any.
 #pragma once
 
 #include <string>

@@ -1,14 +1,14 @@
-// Device address exchange: makes a communicator begin its collectives with an exchange of device addresses, from a
-// sequence number on that all of its processes know before the turn with that number.
+// Device address exchange: makes a communicator begin its collectives with an exchange of device addresses, starting at
+// a sequence number that all of its processes know before the turn with that number.
 //
 // Processes are not at the same sequence number, because non-blocking and some blocking operations let a process run
-// ahead of others. So the decision must not be for a number whose turn another process has already had. The word of
+// ahead of others. So the number decided on must not be one whose turn another process has already had. The word of
 // rank 0 takes these values:
 //
 //   nothing -> wanted (by any process that passes device memory) -> candidate number -> decided number
 //
 // Once the word is no longer `nothing`, every process publishes the sequence number of its turn before it reads the
-// word. Rank 0 never waits for others: in one of its turns in which all processes have published theirs, it writes a
+// word. Rank 0 never waits for others: in one of its turns by which all processes have published theirs, it writes a
 // candidate after all of these numbers and reads them again. If a process missed the candidate, its turn was published
 // before the second reading, and rank 0 moves the candidate after that turn, too. Otherwise every process sees the
 // candidate in later turns. A process whose turn reaches a candidate that is not yet decided waits for rank 0, which is

@@ -19,7 +19,7 @@ class Rounds {
   // writers.
   enum class DataSlots : std::uint8_t { kOwn, kSwapped };
 
-  // `piece`: the most bytes that a round writes into a data slot.
+  // `piece`: maximum number of bytes that a round writes into a data slot.
   Rounds(const Call& call, std::uint64_t count, std::size_t piece, DataSlots data_slots = DataSlots::kOwn) noexcept
       : steps_(call),
         swaps_(data_slots == DataSlots::kSwapped && swaps(call)),
@@ -36,12 +36,12 @@ class Rounds {
       return steps_.segment().data_slot(Segment::holder(rank, index / steps_.segment().data_slot_count()), index);
     return steps_.segment().data_slot(rank, index) + offset(index);
   }
-  // `steps`: total so far: one per round, or as many as the algorithm needs.
+  // `steps`: total so far; one per round, or as many as the algorithm needs.
   void wrote(std::uint64_t steps) const noexcept { steps_.advance(&Control::published, steps); }
   void took(std::uint64_t steps) const noexcept { steps_.advance(&Control::consumed, steps); }
 
-  // A number from a member to the others, next to the data of round 0: set it when that round is writable, and read it
-  // when that round is written.
+  // A number that a member passes to the others, next to the data of round 0: set it when that round is writable, read
+  // it when that round is written.
   void set_note(std::uint64_t note) const noexcept {
     std::atomic_ref(note_of(steps_.segment().rank())).store(note, std::memory_order_relaxed);
   }
@@ -91,14 +91,14 @@ class Rounds {
   std::uint64_t first_;
 };
 
-// Returns the number of rounds that `total` bytes take.
+// Returns the number of rounds needed for `total` bytes.
 [[nodiscard]] constexpr std::uint64_t rounds_of(std::size_t total, std::size_t piece) noexcept {
   return (total + piece - 1) / piece;
 }
 
-// Returns the bytes per round for an operation that moves `total` bytes and has room for `most` bytes per round: small
-// enough for several rounds, so that one process reads while another writes; but `most` if processes share cores, where
-// each round costs a turn on a core.
+// Returns the number of bytes per round for an operation that moves `total` bytes and has space for `most` bytes per
+// round: small enough for several rounds, so that one process reads while another writes; but `most` if processes share
+// cores, so that each round costs a turn on a core.
 [[nodiscard]] inline std::size_t piece_size(const Call& call, std::size_t total, std::size_t most) noexcept {
   constexpr std::size_t kLeast = 4096;
   const std::size_t quarter = total / 4 / kPair * kPair;

@@ -1,4 +1,4 @@
-// Flag lines of an operation: publishes data next to them and reads it there. See segment.hpp.
+// Flag lines of an operation, and the data next to them: functions that publish and read it. See segment.hpp.
 #pragma once
 
 #include "coll/messages.hpp"
@@ -25,7 +25,7 @@ inline void publish(const Call& call, std::size_t bytes) noexcept {
   publish(call, own);
 }
 
-// Does the same for data that is not next to the flag: demotes its cache lines for the readers, and prefetches those of
+// publish() for data that is not next to the flag: demotes its cache lines for the readers, and prefetches those of
 // the next operation, which is likely to be as long.
 void publish_and_demote(const Call& call, FlagLines& own, std::size_t bytes) noexcept;
 inline void publish_data(const Call& call, FlagLines& own, std::size_t bytes) noexcept {
@@ -65,7 +65,7 @@ inline void publish_data(const Call& call, FlagLines& own, std::size_t bytes) no
 // Unpacks the data that all others published into their blocks of the receive buffer; all flags must have arrived.
 Status take_blocks(const Call& call);
 
-// True if the blocks of all processes fit into the room of one process's flag lines.
+// True if the blocks of all processes fit into FlagLines::room of one process.
 [[nodiscard]] inline bool blocks_fit(const Query& query) noexcept {
   return has_flag_lines(query) && (query.bytes + 1) * static_cast<std::size_t>(query.ranks) <= kRoomBytes;
 }

@@ -1,8 +1,8 @@
 // Partials: intermediate results of a reduction that processes publish for others to combine further.
 //
 // Partial 0 of a process is its contribution; partial k is its result after k combinations. Each has its own flag, with
-// room for a short partial next to it. Longer ones share the flag lines' room: partial k lies in place k modulo the
-// number of places. The algorithm determines when each is read and by which process. It takes log2 p steps for p
+// space for a short partial next to it. Longer partials share FlagLines::room: partial k is in place k modulo the
+// number of places. The algorithm determines when each is read and by which process. Algorithms take log2 p steps for p
 // processes, whereas reading every member's vector takes p.
 // Owner: a local of the coroutine. Threads: library lock.
 #pragma once
@@ -19,12 +19,12 @@ namespace hr::coll::shared {
   return static_cast<int>(std::bit_width(static_cast<unsigned>(ranks - 1)));
 }
 
-// Returns the bytes that a partial takes in the flag lines' room.
+// Returns the number of bytes that a partial takes in FlagLines::room.
 [[nodiscard]] constexpr std::size_t partial_room(std::size_t span) noexcept {
   return (span + kCacheLine - 1) / kCacheLine * kCacheLine;
 }
 
-// True if there are flags for partials up to `last`, and room for `places` of them at a time.
+// True if there are flags for partials up to `last`, and space for `places` of them at a time.
 [[nodiscard]] constexpr bool partials_fit(const Query& query, int last, int places) noexcept {
   return has_flag_lines(query) && last <= kPartials &&
          partial_room(query.span) * static_cast<std::size_t>(places) <= kRoomBytes;
@@ -79,7 +79,7 @@ class Partials {
     publish_step(call_, step, bytes_);
   }
 
-  // Finds a member's elements. *origin: becomes their origin.
+  // Finds a member's elements. *origin: receives their origin.
   // Errors: MPI_ERR_TRUNCATE if the member's vector is not as long as this process's.
   [[nodiscard]] Status find(const PartialThere& there, std::byte** origin) const {
     FlagLines& lines = flag_lines_of(call_, there.rank);
@@ -89,7 +89,7 @@ class Partials {
     *origin = in_flag_lines(lines, there.step);
     return kOk;
   }
-  // Computes to = left op right. All are origins; `to` differs from the others.
+  // Computes to = left op right. All arguments are origins; `to` differs from the others.
   [[nodiscard]] Status combine(const std::byte* left, const std::byte* right, std::byte* to) const {
     return layout::apply_to(*call_.op, left, right, to, count_, type_);
   }

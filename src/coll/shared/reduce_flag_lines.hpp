@@ -1,8 +1,9 @@
 // Reductions of vectors that are next to flag lines. The vectors keep the layout of their type, so that every operation
 // can be applied to them.
 //
-// Operands are combined in the same order as by the algorithms that send messages: a program gets the same bits whether
-// it calls the blocking, the non-blocking or the persistent form, early or late (section 6.9.1 recommends it).
+// Operands are combined in the same order as by the algorithms that send messages: a program gets bitwise the same
+// result whether it calls the blocking, the non-blocking or the persistent form, early or late (as section 6.9.1
+// recommends).
 #pragma once
 
 #include "coll/doubling.hpp"
@@ -18,7 +19,7 @@ namespace hr::coll::shared {
 // Writes a vector that is as long as this process's contribution into this process's flag lines; FlagLinesFree must
 // hold.
 [[nodiscard]] Status write_vector(const View& vector, FlagLines& own);
-// Copies the elements into shared memory of `bytes` bytes, with the layout of their type.
+// Copies the elements into `bytes` bytes of shared memory, with the layout of their type.
 [[nodiscard]] Status write_elements(const View& vector, std::size_t bytes, std::byte* data);
 // Publishes this process's contribution.
 [[nodiscard]] inline Status publish_vector(const Call& call) {
@@ -30,7 +31,7 @@ namespace hr::coll::shared {
 
 // Copies elements, which may have holes, from one origin to another.
 Status copy_elements(std::byte* from, std::byte* to, Count count, const layout::Datatype& type);
-// Returns MPI_ERR_TRUNCATE, because a member's vector takes `bytes` bytes and this process's `expected`.
+// Returns MPI_ERR_TRUNCATE: a member's vector is `bytes` bytes long, and this process's is `expected` bytes.
 Status wrong_length(const Call& call, int rank, std::uint64_t bytes, std::size_t expected);
 
 // A binary tree over `leaves` leaves; the number of leaves in the left half of a subtree is a power of two. The first
@@ -44,7 +45,7 @@ struct TreeOrder {
     const Doubling doubling(size);
     return {doubling.power, doubling.paired / 2, 0};
   }
-  // Returns the order of tree_reduce(); if top is 0, that of ranks [0, leaves).
+  // Returns the order of tree_reduce(); if top is 0, the order of ranks [0, leaves).
   [[nodiscard]] static TreeOrder binomial(int leaves, int top) noexcept { return {leaves, 0, top}; }
 };
 
@@ -75,10 +76,10 @@ class FlagLineVectors {
         type_(*mine.type),
         count_(count),
         origin_(typed_origin(mine.count, type_) + first * type_.extent()),
-        bytes_(typed_bytes(mine)),  // a copy of the vector is in the flag line, which other cores hold by now
+        bytes_(typed_bytes(mine)),  // the copy of the vector is in the flag line, which other cores hold by now
         own_(call.in_place || call.send.none() ? nullptr : moved(mine.address, first * type_.extent())) {}
 
-  // Returns the origin of that rank's first element; null if its vector is not as long as this process's.
+  // Returns the origin of the first element of `rank`; null if its vector is not as long as this process's.
   [[nodiscard]] std::byte* find(int rank) const;
   [[nodiscard, gnu::cold, gnu::noinline]] Status not_found(int rank) const;
   Status subtree(const TreeOrder& order, int leaf, int leaves, std::byte* to) const;

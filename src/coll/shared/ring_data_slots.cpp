@@ -9,7 +9,7 @@ class RingRounds : public PartRounds {
       : PartRounds(call, typed_capacity(call.segment->data_slot_bytes(), *contribution(call).type)),
         size_(call.size()) {}
 
-  // Returns the elements of a part in the place where they are combined.
+  // Returns the elements of a part where they are combined.
   [[nodiscard]] View combined(int part, std::uint64_t round) const noexcept {
     return piece_in_data_slot(part, 0, part, round);
   }
@@ -17,7 +17,7 @@ class RingRounds : public PartRounds {
   [[nodiscard]] StepReached complete(int part, std::uint64_t round) const noexcept {
     return rounds().written((part + size_ - 1) % size_, steps(round + 1, 0));
   }
-  // Returns the value of `published` when a process has added to `added` parts in a round.
+  // Returns the value of `published` after a process has added to `added` parts in a round.
   [[nodiscard]] std::uint64_t steps(std::uint64_t round, int added) const noexcept {
     return round * static_cast<std::uint64_t>(size_) + static_cast<std::uint64_t>(added);
   }

@@ -1,13 +1,13 @@
-// Reductions of long vectors along a ring of data slots: part p of a round lies in a data slot of rank p, which writes
-// its own elements there. The processes after it add theirs one after the other; the last addition, by the process
-// before rank p, makes the result.
+// Reductions of long vectors along a ring of data slots: part p of a round is in a data slot of rank p, which writes
+// its own elements there. The processes after it add theirs in turn; the last addition, by the process before rank p,
+// completes the result.
 //
 // So every element of a contribution is read only once, in the program's buffer, and partial results, one data slot per
 // process, fit into the cores' caches; VectorRounds writes whole vectors before it reads them. The price is that each
 // addition waits for the one before it: if parts are short and processes share cores, so that each wait costs a turn on
 // a core, VectorRounds takes less time.
 //
-// A data slot has several writers here, one after the other; each waits for the step of the one before it.
+// Here, a data slot has several writers in turn; each waits for the step of the previous one.
 #pragma once
 
 #include "coll/shared/reduce_data_slots.hpp"

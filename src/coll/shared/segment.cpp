@@ -27,7 +27,7 @@ struct FileLocation {
   std::int64_t process = -1;       // process whose `descriptor` refers to the file; -1: the file has a name
   std::int64_t descriptor = -1;
 };
-// Facts that the members agree on.
+// Bits of the facts that the members agree on.
 constexpr std::uint64_t kOpen = 1;
 constexpr std::uint64_t kOversubscribed = 2;
 
@@ -37,7 +37,7 @@ std::string path_of(int maker, std::uint64_t number) {
          std::to_string(number);
 }
 
-// True if the part was opened. If not, all members continue without shared memory.
+// True if the part has been opened. If not, all members continue without shared memory.
 bool opened(Status status) {
   if (status.ok()) return true;
   log::note_once(state().sharing_failed, "collectives use messages: %s", take_detail().c_str());

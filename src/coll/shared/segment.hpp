@@ -1,25 +1,25 @@
 // Segment: memory that the processes of a communicator share for collectives if all of them are on one node.
 //
-// It has two parts. Each is a separate file that is made when a collective first needs it, and whose name is removed
+// It has two parts. Each is a separate file that is created when a collective first needs it, and whose name is removed
 // before it is used:
 //   flag lines  control words, and kFlagLineSets flag line sets per process. The data of a short operation travels in
-//           the line of the flag that announces it, so that 48 bytes cost one cache line, or in the room next to it;
+//           the line of the flag that announces it, so that 48 bytes cost one cache line, or in the space next to it;
 //           further flags serve later steps of the same operation (partials.hpp)
 //   data slots  several per process, of knob coll_shared_bytes together, through which longer operations move their
-//           data in rounds (data_slots.hpp). If processes share cores there are fewer and longer ones, because each
-//           round costs every process a turn on a core. Few members with a core each have four times as many on
-//           processors where that pays (base/machine.hpp): lines leave their readers' second-level caches before they
-//           are written again.
+//           data in rounds (data_slots.hpp). If processes share cores, there are fewer and longer slots, because each
+//           round costs every process a turn on a core. A few members, each with its own core, have four times as many
+//           on processors where that pays (base/machine.hpp): lines leave their readers' second-level caches before
+//           they are written again.
 // Every word and every byte has one writer, its process, with two exceptions. Data slots through which a ring of
-// processes passes partial results (ring_data_slots.hpp) have several writers, one after the other. If two members
-// exchange data, each of them, every other time a flag line set or data slot is reused, writes to the one of the other
-// member, which it read the time before (holder()): those cache lines are already in its core's cache (ADR 16).
+// processes passes partial results (ring_data_slots.hpp) have several writers in turn. If two members exchange data,
+// each of them, every other time a flag line set or data slot is reused, writes to the one of the other member, which
+// it read the time before (holder()): those cache lines are already in its core's cache (ADR 16).
 //
 // Order. Every collective that might use the segment takes a sequence number when it is called. The numbers are the
 // same on all members, because members call collectives in the same order (section 6.14). The blocking and the
 // non-blocking operations of a communicator have separate segments (Sequence), because some programs do not keep the
-// order between the two. A process executes its operations one after the other, in the order of their sequence numbers;
-// each waits for its turn. Nothing else is synchronised: one member may be several operations ahead of another.
+// order between the two. A process executes its operations one at a time, in the order of their sequence numbers;
+// each waits for its turn. There is no other synchronisation: one member may be several operations ahead of another.
 // `finished` counts the operations that a member has finished; a process that overwrites memory that others read in
 // operation n first waits until all have finished n. Flag line sets are used in rotation, so a writer rarely has to
 // check that. Sequence numbers only increase, and nothing is ever cleared.
@@ -57,20 +57,20 @@ inline constexpr std::size_t kRoomBytes = 16384;
 inline constexpr std::size_t kInlineBytes = 48;
 inline constexpr std::uint64_t kFlagLineSets = 8;
 inline constexpr int kPartials = 9;
-// Numbers of data slots per process, in this order: for few members with a core each, on AMD processors; in the usual
-// case; if processes share cores.
+// Numbers of data slots per process, in this order: for a few members, each with its own core, on AMD processors; in
+// the usual case; if processes share cores.
 inline constexpr std::uint64_t kDataSlots = 32;
 inline constexpr std::uint64_t kDataSlotsUsual = 8;
 inline constexpr std::uint64_t kDataSlotsOversubscribed = 4;
 inline constexpr int kFewMembers = 4;
 
 struct alignas(kCacheLine) FlagLine {
-  std::atomic<std::uint64_t> sequence;  // the flag: sequence number + 1 of the data's operation
+  std::atomic<std::uint64_t> sequence;  // the flag: sequence number + 1 of the operation that the data belongs to
   std::uint64_t bytes;
   std::byte data[kInlineBytes];  // data of up to this length; longer data is in FlagLines::room
 };
 
-// A flag line set: the flag lines of one process for one operation, and room for its data.
+// A flag line set: the flag lines of one process for one operation, and space for its data.
 struct alignas(kPair) FlagLines {
   FlagLine head;
   std::byte room[kRoomBytes];
@@ -78,7 +78,7 @@ struct alignas(kPair) FlagLines {
 
   // Returns the flag line of step 0 (the head) or of a later step (partials.hpp).
   [[nodiscard]] FlagLine& line(int step) noexcept { return step == 0 ? head : partials[step - 1]; }
-  // Returns the place of data of that length.
+  // Returns where data of that length is stored.
   [[nodiscard]] std::byte* data(std::size_t length) noexcept { return length <= kInlineBytes ? head.data : room; }
 };
 
@@ -89,19 +89,19 @@ struct alignas(kPair) Word {
 
 // Words in which a process publishes its progress for the others.
 struct Control {
-  Word finished;   // number of operations that it has finished
+  Word finished;   // number of operations that the process has finished
   Word published;  // steps of an operation that others may read (data_slots.hpp)
-  Word consumed;   // steps of others whose data it no longer needs
+  Word consumed;   // steps of others whose data the process no longer needs
   // Device collectives (device/buffers.hpp).
-  Word device_done;       // sequence number + 1 of the last operation that its GPU has finished
-  Word device_trial;      // outcome of its last attempt to map all members' memory (device/buffers.cpp)
+  Word device_done;       // sequence number + 1 of the last operation that the process's GPU has finished
+  Word device_trial;      // outcome of the process's last attempt to map all members' memory (device/buffers.cpp)
   Word address_exchange;  // rank 0 only: see address_exchange.cpp
-  Word device_polled;     // sequence number + 1 of the last operation in which it read address_exchange
+  Word device_polled;     // sequence number + 1 of the last operation in which the process read address_exchange
 };
 
 class Segment {
  public:
-  // `tag`: base tag of the messages by which members open parts and agree. A multiple of kTags, the same on all
+  // `tag`: base tag of the messages with which members open parts and agree. A multiple of kTags, the same on all
   // members, and different from that of any other segment that two of them share.
   static constexpr int kTags = 4;
   explicit Segment(const Members& members, int tag = 0);
@@ -113,14 +113,14 @@ class Segment {
   // --- Order ---
   std::uint64_t take_sequence_number() noexcept { return next_sequence_number_++; }
   [[nodiscard]] bool is_turn_of(std::uint64_t sequence_number) const noexcept { return sequence_number == turn_; }
-  // Ends, on this process, the operation whose turn it is.
+  // Ends the current turn's operation on this process.
   void end_turn() noexcept {
     ++turn_;
     if (blocks_ != nullptr) control(rank_).finished.value.store(turn_, std::memory_order_release);
   }
   // True if all members have finished `count` operations; the answer is remembered.
   [[nodiscard]] bool all_finished(std::uint64_t count) noexcept { return known_finished_ >= count || look(count); }
-  // Records that every member has arrived in that operation, and so has finished all earlier ones.
+  // Records that every member has arrived at that operation, and so has finished all earlier ones.
   void note_all_arrived(std::uint64_t sequence_number) noexcept {
     if (known_finished_ < sequence_number) known_finished_ = sequence_number;
   }
@@ -133,8 +133,8 @@ class Segment {
   [[nodiscard]] bool address_exchange_requested() const noexcept {
     return control(0).address_exchange.value.load(std::memory_order_acquire) != 0;
   }
-  // True if the operation begins with an exchange. To be called by all members in the turn of every operation; the
-  // answer is the same for all, and for repeated calls.
+  // True if the operation begins with an exchange. Must be called by all members in the turn of every operation; the
+  // answer is the same on all, and for repeated calls.
   bool begins_with_address_exchange(std::uint64_t sequence_number) noexcept {
     if (!address_exchange_requested()) [[likely]]
       return false;
@@ -148,16 +148,16 @@ class Segment {
     if (part == Sharing::kNone) return true;
     return part == Sharing::kFlagLines ? blocks_ != nullptr : data_slots_ != nullptr;
   }
-  // Makes or joins a part; to be called by all members in the same turn. Success does not mean that the part exists:
-  // see sharing().
+  // Creates or joins a part; must be called by all members in the same turn. Success does not mean that the part
+  // exists: see sharing().
   p2p::Task open(Sharing part);
-  // Reduces facts over all members, by messages. *facts: becomes the bits that all members have set.
+  // Reduces facts over all members, with messages. *facts: receives the bits that all members have set.
   p2p::Task agree(std::uint64_t* facts);
 
-  // True if processes outnumber the cores of the node, as agreed when the flag lines were opened.
+  // True if processes outnumber the node's cores, as agreed when the flag lines were opened.
   [[nodiscard]] bool oversubscribed() const noexcept { return oversubscribed_; }
 
-  // If flag lines and data slots of two members change hands: returns the member whose memory `rank` writes in this use
+  // If two members alternate flag lines and data slots: returns the member whose memory `rank` writes in this use
   // (`lap`: number of earlier uses).
   [[nodiscard]] static int holder(int rank, std::uint64_t lap) noexcept { return (lap & 1) == 0 ? rank : 1 - rank; }
 
@@ -176,9 +176,9 @@ class Segment {
            (static_cast<std::size_t>(rank) * data_slot_count_ + index % data_slot_count_) * data_slot_bytes_;
   }
   [[nodiscard]] std::size_t data_slot_bytes() const noexcept { return data_slot_bytes_; }
-  // Claims `rounds` rounds of data slots for an operation, and returns the first one; all members count rounds alike.
-  // users[i]: becomes the number of operations that all members must have finished before round i of this operation may
-  // overwrite its data slot.
+  // Claims `rounds` rounds of data slots for an operation, and returns the first one; all members count rounds in the
+  // same way. users[i]: receives the number of operations that all members must have finished before round i of this
+  // operation may overwrite its data slot.
   std::uint64_t claim_data_slots(std::uint64_t sequence_number, std::uint64_t rounds,
                                  std::uint64_t (&users)[kDataSlots]) noexcept {
     for (std::uint64_t i = 0; i < data_slot_count_; ++i) {
@@ -228,7 +228,8 @@ class Segment {
   std::unique_ptr<device::DeviceBuffers> device_buffers_;  // made at first use
 };
 
-// True if flag lines and data slots change hands: there are two members, and in this operation each writes and reads.
+// True if flag lines and data slots change hands: there are two members, and in this operation each of them writes and
+// reads.
 [[nodiscard]] inline bool swaps(const Call& call) noexcept {
   constexpr std::uint32_t kExchanges =
       serves(Operation::kAllgather, Operation::kAllgatherv, Operation::kAlltoall, Operation::kAlltoallv,

@@ -9,7 +9,7 @@ namespace hr::comm {
 
 namespace {
 
-// Makes a view of the library's own memory.
+// Creates a view of the library's own memory.
 using layout::bytes_view;
 
 int number_of(int proc) noexcept { return boot::processes().number_of(proc); }
@@ -66,8 +66,8 @@ p2p::Task broadcast(Members members, int root, void* data, std::size_t bytes) {
 
 namespace {
 
-// Bruck's algorithm on a buffer that holds the blocks of me, me + 1, ...; offsets[i] is the start of the i-th of them
-// (offsets[size] the end). The buffer's first block is filled in.
+// Bruck's algorithm on a buffer that holds the blocks of members me, me + 1, ...; offsets[i] is the start of the i-th
+// block, offsets[size] the end. The caller fills in the first block.
 p2p::Task gather_rotated(Members members, std::byte* blocks, const std::size_t* offsets) {
   for (int distance = 1; distance < members.size; distance *= 2) {
     const int count = std::min(distance, members.size - distance);

@@ -50,7 +50,7 @@ p2p::Channel* choose_channel(Communicator& comm) {
   if (number != 0) {
     p2p::Channel* const channel = p2p::channels::at(number);
     if (channel == nullptr) {
-      // The other members will use the channel, so there is no way to reach them.
+      // The other members will use the channel, so this process cannot reach them.
       log::write(log::Level::kError, "channel %d cannot be opened: %s (HEADRACE_CHANNELS=1 uses none)", number,
                  take_detail().c_str());
       ::_exit(1);

@@ -28,7 +28,8 @@ void for_each_other(const Communicator& comm, Each&& each) {
   }
 }
 
-// Waits until each of the others has also called this, or has failed; a failure does not end the wait for the others.
+// Waits until each of the other processes has also called this, or has failed; one failure does not end the wait for
+// the rest.
 void wait_for_each(const std::vector<int>& others, std::uint32_t context, int tag) {
   const int self = boot::processes().self();
   std::vector<p2p::Task> tasks;
@@ -54,7 +55,7 @@ void hold_connections(Communicator& comm) {
 
 void release_connections(Communicator& comm) noexcept {
   if (!comm.has_others_ || state == nullptr) return;
-  // A freed communicator releases nothing, but one that was never completed does.
+  // A freed communicator releases no connections, but one that was never completed does.
   if (!comm.disconnects_ && comm.context_ != 0) return;
   std::vector<int> disconnected;
   for_each_other(comm, [&disconnected](int proc) {

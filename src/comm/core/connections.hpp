@@ -1,7 +1,7 @@
-// Connections: the processes of other jobs that this process is connected to (MPI 5.0 section 11.10.4).
+// Connections: the processes of other jobs to which this process is connected (MPI 5.0 section 11.10.4).
 //
 // A process stays connected until no communicator holds it. Disconnecting a communicator releases its processes;
-// freeing it does not, so that they stay connected to the end. The transport closes its connections to released
+// freeing it does not, so they stay connected until MPI_Finalize. The transport closes its connections to released
 // processes. MPI_Finalize is collective over connected processes: each exchanges a message with every other, so that no
 // process leaves while another may still send to it. Owner: comm's State. Threads: library lock.
 #pragma once
@@ -17,7 +17,7 @@ void release_connections(Communicator& comm) noexcept;
 // Waits until all processes of other jobs in the communicator have called this, or have failed. Does nothing if there
 // are none.
 void leave_together(Communicator& comm);
-// Does the same for all processes that are still connected, and then disconnects from them.
+// Likewise waits for all processes that are still connected, and then disconnects from them.
 void say_goodbye();
 
 }  // namespace hr::comm

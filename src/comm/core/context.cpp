@@ -18,8 +18,8 @@ constexpr int kRounds = 64;
 constexpr int kNumbersPerRound = kWordsPerRound * 64;
 static_assert(std::uint32_t{kRounds} * kNumbersPerRound * kContextSpacing <= p2p::kMostContexts);
 
-// There are 262,144 numbers; a set bit means taken. There are many more numbers than a program has communicators,
-// because processes may have taken different ones. kReserved: numbers that exist from the start.
+// A set bit means taken. There are many more numbers than a program has communicators, because processes may have taken
+// different ones. kReserved: numbers that exist from the start.
 std::vector<std::uint64_t>& taken() noexcept { return state->contexts.taken; }
 constexpr std::uint64_t kReserved =
     std::uint64_t{1} << kBootstrapNumber | std::uint64_t{1} << kWorldNumber | std::uint64_t{1} << kSelfNumber;
@@ -74,14 +74,14 @@ std::uint32_t nth_set(const std::uint64_t* words, int n) noexcept {
   }
 }
 
-// Chooses a number: the same on all members, and most likely different ones for concurrent agreements.
+// Chooses a number: the same one on all members, and most likely a different one for each concurrent agreement.
 std::uint32_t choose(const Agreement& agreement, const std::uint64_t* words, std::uint32_t attempt) noexcept {
   if (attempt == 0) return nth_set(words, 0);
   int free = 0;
   for (int i = 0; i < kWordsPerRound; ++i) free += std::popcount(words[i]);
   std::uint32_t key[3] = {agreement.members.context, static_cast<std::uint32_t>(agreement.members.tag), attempt};
   if (agreement.remote_leader >= 0) {
-    // The two sides share no other data.
+    // The two sides have no other data in common.
     key[0] = agreement.leader_context;
     key[1] = static_cast<std::uint32_t>(agreement.leader_tag);
   }

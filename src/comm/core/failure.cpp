@@ -14,7 +14,7 @@
 namespace hr::comm {
 namespace {
 
-// Contexts whose revocation arrived before this process had the communicator.
+// Contexts whose revocation arrived before this process had created the communicator.
 using EarlyRevocations = std::vector<std::uint32_t>;
 constexpr std::size_t kMostEarly = 4096;
 EarlyRevocations& early() { return state->early_revocations; }
@@ -48,7 +48,7 @@ void on_active_message(const p2p::ActiveMessage& message) {
     if (is_member(*comm, message.from)) return revoke(*comm);
     return drop_message(message.from, "it revokes a communicator that it is not a member of");
   }
-  // The communicator is complete elsewhere, but still being made here; or it has been freed.
+  // The communicator is complete elsewhere, but still being created here; or it has been freed.
   if (state->contexts.agreements_under_way == 0 || std::ranges::find(early(), context) != early().end()) return;
   if (early().size() < kMostEarly) early().push_back(context);
 }

@@ -1,4 +1,4 @@
-// State of comm/ while MPI is in use, from init() to finalize(); the next use of MPI makes a new one. Internal to
+// State of comm/ while MPI is in use, from init() to finalize(); the next use of MPI creates a new one. Internal to
 // comm/.
 //
 // Objects that exist before and after that (predefined error handlers, MPI_GROUP_EMPTY, MPI_INFO_ENV) are not part of
@@ -28,7 +28,7 @@ struct ContextTable {
 // See consensus.cpp.
 class ConsensusTable;
 
-// A port that the program has opened.
+// A port opened by the program.
 struct OpenPort {
   std::unique_ptr<boot::Port> port;
   // Number of failed processes (p2p::failed_processes) when the port was opened, or when an accept on it last reported

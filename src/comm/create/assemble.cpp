@@ -76,7 +76,7 @@ Status check_intra(const Communicator& comm) {
 
 Status check_no_room(const Ref<Communicator>& made) {
   if (made) return kOk;
-  return fail(Errc::kNoMem, "no room for another communicator: free some that are not needed");
+  return fail(Errc::kNoMem, "no memory for another communicator: free those no longer needed");
 }
 
 }  // namespace hr::comm

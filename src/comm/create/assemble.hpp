@@ -9,7 +9,7 @@
 namespace hr::comm {
 
 // Processes that take part in a collective creation from `comm`, in an order on which all of them agree: the local
-// group, or both groups of an intercommunicator, the one with the smaller first process first. A view of the
+// group, or both groups of an intercommunicator, starting with the one whose first process is smaller. A view of the
 // communicator's groups, which must outlive it.
 class Participants {
  public:
@@ -32,7 +32,7 @@ class Participants {
   bool own_is_first_ = true;
 };
 
-// Makes a communicator without a context. `remote` may be empty.
+// Creates a communicator without a context. `remote` may be empty.
 Ref<Communicator> assemble(Ref<Group> local, Ref<Group> remote, const Ref<Errhandler>& errhandler);
 
 // Agrees on the context of `result` and stores it. A process with an empty `result` takes part, but receives no
@@ -41,8 +41,8 @@ Status agree(const Members& members, const Ref<Communicator>& result);
 
 // Errors: MPI_ERR_ARG if it is longer than MPI_MAX_STRINGTAG_LEN.
 Status check_stringtag(const char* stringtag);
-// Returns the members for an agreement of a group without a parent communicator; the group and a tag string distinguish
-// such agreements.
+// Returns the members for an agreement among a group without a parent communicator; the group and a tag string
+// distinguish such agreements.
 Members bootstrap_members(const Group& group, const char* stringtag);
 
 // Errors: MPI_ERR_COMM for an intercommunicator.

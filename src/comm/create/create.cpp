@@ -16,7 +16,7 @@ Status check_part_of(const Group& group, const Communicator& comm) {
   return fail(Errc::kGroup, "the group has processes that are not in the communicator's group");
 }
 
-// Finds the processes that the remote group chose, in the order of the group that they passed.
+// Finds the processes that the remote group chose, in the order of the group that its members passed.
 Status remote_choice(const Participants& participants, const Members& members, const Group& group, Ref<Group>* remote) {
   const int own = group.rank();
   std::vector<int> positions(static_cast<std::size_t>(participants.size()));

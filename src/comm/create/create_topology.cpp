@@ -10,7 +10,7 @@ namespace hr::comm {
 
 namespace {
 
-// Makes a communicator of the first `nodes` processes of `comm` with this topology.
+// Creates a communicator of the first `nodes` processes of `comm` with this topology.
 Status create_with(Communicator& comm, int nodes, std::unique_ptr<Topology> topology, Ref<Communicator>* result) {
   const Participants participants(comm);
   const Members members = participants.next_creation(comm);
@@ -125,7 +125,7 @@ Status dist_graph_create(Communicator& comm, std::span<const int> sources, std::
   const std::vector<std::byte> own = pack_edges(sources, degrees, destinations, weights);
   std::vector<std::vector<std::byte>> gathered;
   HR_TRY(p2p::run_blocking(allgather_blobs(members, &own, &gathered)));
-  // Both ends of an edge list their edges in the same order: that of the processes that passed them.
+  // Both ends of an edge list their edges in the same order: the order of the processes that passed them.
   DistGraph::Edges in;
   DistGraph::Edges out;
   for (const std::vector<std::byte>& blob : gathered) {

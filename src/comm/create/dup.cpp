@@ -57,7 +57,7 @@ Status idup(Communicator& comm, const Info* hints, Ref<Communicator>* result, p2
   HR_TRY(p2p::run_as_request(std::move(task), std::move(pending), &comm, request));
   const Status copied = comm.attributes_.copy_to(comm.handle(), &made->attributes_, made->handle());
   if (!copied.ok()) {
-    // The other members need this one, so the agreement continues without a result on this process.
+    // The other members need this process, so the agreement continues without a result here.
     release(std::exchange(*request, nullptr));
     return copied;
   }

@@ -89,14 +89,14 @@ Status split_type(Communicator& comm, int type, int key, Info* hints, Ref<Commun
       color = color_by_resource(hints, type);
       break;
     case abi::kCommTypeHwUnguided:
-      // Each part must be smaller than the whole.
+      // Each part must be smaller than the original communicator.
       if (!on_one_host(comm.local_->procs())) {
         color = own_host();
         if (hints != nullptr) HR_TRY(hints->set(kResourceKey, kSharedMemory));
       }
       break;
     default:
-      return fail(Errc::kArg, "%d is no MPI_COMM_TYPE_ constant", type);
+      return fail(Errc::kArg, "%d is not an MPI_COMM_TYPE_ constant", type);
   }
   HR_TRY(split(comm, color, key, result));
   if (*result && type != abi::kCommTypeHwUnguided) set_info(**result, hints);

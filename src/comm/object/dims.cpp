@@ -1,9 +1,9 @@
 // MPI_Dims_create: a balanced factorisation by search.
 //
 // The free dimensions become the factorisation whose largest and smallest entries differ least: "as close to each other
-// as possible". Ties are broken by the larger smallest entry, then by the smaller largest entry, then by the smaller
-// second largest, and so on; other libraries return the same grids. The search visits only divisors of the node count;
-// a count below 2^31 has at most 1,536 of them, and the bounds below shorten the search.
+// as possible". Of equal ones, the one with the larger smallest entry is chosen, then the one with the smaller largest
+// entry, then the smaller second largest, and so on; other libraries return the same grids. The search visits only
+// divisors of the node count; a count below 2^31 has few of them, and the bounds below shorten the search.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -90,7 +90,8 @@ class Search {
   }
 
  private:
-  // For a number of factors and a divisor: no factorisation with this least factor has a limit up to this one.
+  // For a number of factors and a divisor: there is no factorisation with this minimum factor and a limit up to this
+  // one.
   struct Failed {
     int least = 0;
     int limit = 0;
@@ -107,7 +108,7 @@ void balance(int number, std::span<int> out) {
   if (others == 0) return;
   Search search(number, out.size());
   const int largest_prime = search.divisors().back().largest_prime;
-  // The factorisation with the least largest entry is often the best, and bounds the search.
+  // The factorisation whose largest entry is smallest is often the best, and bounds the search.
   static_cast<void>(search.factor(number, 1, number, out));
   std::int64_t best = std::int64_t{out.front()} - out.back() + 1;
   // Tries smallest entries in descending order from the largest possible one. The other entries grow, until no

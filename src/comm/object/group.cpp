@@ -34,7 +34,7 @@ class RankTable {
   std::vector<int> ranks_;
 };
 
-// True if the entries are at equal distances, and none occurs twice.
+// True if the entries are equally spaced, and none occurs twice.
 bool is_progression(const std::vector<int>& procs) noexcept {
   if (procs.size() < 2) return true;
   const int stride = procs[1] - procs[0];

@@ -69,7 +69,7 @@ Status pset_info(std::string_view name, Ref<Info>* info) {
   std::size_t pset = 0;
   HR_TRY(find_pset(name, &pset));
   *info = create_info();
-  if (!*info) return fail(Errc::kNoMem, "no room for another info object");
+  if (!*info) return fail(Errc::kNoMem, "no memory for another info object");
   return (*info)->set("mpi_size", std::to_string(procs_of(pset).size()));
 }
 

@@ -15,13 +15,13 @@
 namespace hr::comm {
 namespace {
 
-// Number of later consensus operations of a communicator that are decided before one is forgotten.
+// Number of later decisions on a communicator after which a consensus is forgotten.
 constexpr std::uint32_t kRemembered = 32;
 // Limit the messages for a consensus in which this process does not yet take part, and the table's entries.
 constexpr std::size_t kMostEarly = 65536;
 constexpr std::size_t kMostKnown = 65536;
 
-// Head of an active message; it is followed by the words of two sets for each of two opinions.
+// Header of an active message; the words of two sets for each of two opinions follow.
 struct Head {
   std::int32_t members;
   std::int32_t leader;
@@ -45,8 +45,8 @@ std::vector<std::byte> encode(const ConsensusMessage& message, int members) {
   return bytes;
 }
 
-// Decodes a message. Returns false if it is malformed, or for a communicator of another size, if that is known (members
-// >= 0).
+// Decodes a message. False if it is malformed or, if the size of the communicator is known (members >= 0), if it is for
+// another size.
 bool decode(const std::byte* bytes, std::size_t length, int members, ConsensusMessage* out) {
   Head head;
   if (length < sizeof head) return false;
@@ -96,7 +96,7 @@ class ConsensusTable {
 };
 
 State::State() = default;
-State::~State() = default;  // here, because the types of all members are complete
+State::~State() = default;  // defined here, where the types of all members are complete
 
 namespace {
 
@@ -112,9 +112,9 @@ void on_active_message(const p2p::ActiveMessage& arrived) {
   const bool begun = known != table().end() && known->second.member != nullptr;
   ConsensusMessage message;
   if (!decode(arrived.payload, arrived.bytes, begun ? static_cast<int>(known->second.procs.size()) : -1, &message))
-    return drop_message(arrived.from, "it is no message of an agreement");
+    return drop_message(arrived.from, "it is not an agreement message");
   if (!begun) {
-    // Members send no more messages than this before this process takes part, and few agreements are that far ahead.
+    // Members send at most this many messages before this process takes part, and few agreements are that far ahead.
     if (key.first >= p2p::kMostContexts || (known == table().end() && table().size() >= kMostKnown) ||
         (known != table().end() && known->second.early.size() >= kMostEarly))
       return drop_message(arrived.from, "it belongs to an agreement that is unknown to this process");

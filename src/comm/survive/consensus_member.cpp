@@ -32,7 +32,7 @@ void ConsensusMember::join(Opinion opinion) {
   joined_ = true;
   opinion_ = std::move(opinion);
   if (decided_) return;
-  // Answers an earlier query of another leader, even if that member no longer leads.
+  // Answers an earlier query from another leader, even if that member no longer leads.
   if (promised_ >= 0 && promised_ != first_left() && !world_.has_failed(promised_)) tell(promised_);
   look_at_failures();
 }

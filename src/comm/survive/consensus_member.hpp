@@ -2,12 +2,12 @@
 // failures; its outputs are messages and, at the end, the outcome.
 //
 // The leader is the first surviving member, in the order that all members share. The others send it their opinions.
-// Once it has those of all survivors, it proposes an outcome; once all survivors have accepted that, the outcome is
+// Once it has those of all survivors, it proposes an outcome; once all survivors have accepted it, the outcome is
 // decided, and the leader announces it. If the leader fails, the next one queries all members, and those that have
 // accepted a proposal report it. The newest of these is proposed again, because it may have been decided, by the old
-// leader or by members that have failed, too. A member that a new leader has queried accepts no proposal of an older
-// leader. So all members that decide, even if they fail later, decide the same (uniform agreement), provided that no
-// living member is considered failed; messages of members considered failed are ignored.
+// leader or by members that have also failed. A member that a new leader has queried accepts no proposal from an older
+// leader. So all members that decide, even if they fail later, decide on the same outcome (uniform agreement), provided
+// that no living member is considered failed; messages of members considered failed are ignored.
 //
 // A member that has decided still answers queries, so its state machine is kept for a while. Owner: Consensus
 // (consensus.cpp). Threads: library lock.
@@ -44,8 +44,8 @@ class MemberSet {
   std::vector<std::uint64_t> words_;
 };
 
-// A member's opinion, or the outcome: the bitwise AND of the flags, the failures known to any member, and those that
-// all have acknowledged.
+// A member's opinion, or the outcome: the bitwise AND of the flags, the failures known to any member, and whether all
+// have acknowledged them.
 struct Opinion {
   std::int32_t flag = 0;
   MemberSet failed{};
@@ -56,13 +56,14 @@ struct Opinion {
 struct ConsensusMessage {
   enum class Kind : std::uint8_t {
     kOpinion,   // sent to the leader, with the newest accepted proposal, if any
-    kAsk,       // query of a new leader, sent to all
+    kAsk,       // query by a new leader, sent to all
     kProposal,  // sent by the leader to all
     kAccepted,  // sent to the leader
     kDecided,   // sent to all, or in answer to a member's message
   };
   Kind kind = Kind::kOpinion;
-  std::int32_t leader = -1;  // kOpinion: leader whose proposal was accepted; kProposal, kAccepted: leader that proposed
+  std::int32_t leader = -1;  // kOpinion: leader whose proposal was accepted; kProposal, kAccepted: leader that made the
+                             // proposal
   Opinion opinion{};         // kOpinion
   Opinion outcome{};         // kProposal, kDecided; kOpinion: the accepted proposal
 };
@@ -78,9 +79,9 @@ class ConsensusMember {
 
   // Starts to take part.
   void join(Opinion opinion);
-  // Handles a message. `from` must not have failed.
+  // Handles a message. The sender must not have failed.
   void take(int from, const ConsensusMessage& message);
-  // Reacts to members that may have failed.
+  // Checks whether members have failed, and reacts.
   void look_at_failures();
 
   [[nodiscard]] bool decided() const noexcept { return decided_; }
@@ -110,7 +111,7 @@ class ConsensusMember {
   int accepted_ = -1;  // leader whose proposal was accepted
   Opinion outcome_;    // accepted, or decided
   bool decided_ = false;
-  bool asked_ = false;     // this process is the leader, and has queried all members
+  bool asked_ = false;     // this process leads, and has queried all members
   bool proposed_ = false;  // as leader
   std::vector<Answer> answers_;
 };

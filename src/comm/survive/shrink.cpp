@@ -58,7 +58,7 @@ Status fill(Shrinking& shrinking) {
   if (comm.is_inter()) {
     std::vector<int> there = without(comm.remote_->procs(), shrinking.agreed.failed);
     if (there.empty() || local.empty())
-      return fail(Errc::kComm, "nobody is left in one group of the intercommunicator");
+      return fail(Errc::kComm, "one group of the intercommunicator has no processes left");
     remote = make_group(std::move(there), *comm.remote_);
   }
   shrinking.made->local_ = make_group(std::move(local), *comm.local_);
@@ -80,7 +80,7 @@ p2p::Task shrink_task(Shrinking* shrinking) {
     agreement.blocking = false;
     p2p::Task on_context = agree_on_context(agreement, &context);
     const Status made = co_await on_context;
-    // Drops the text: any error here means that a failure has been or will be detected.
+    // Drops the error's detail: any error here means that a failure has been or will be detected.
     if (!made.ok()) static_cast<void>(take_detail());
     shrinking->confirmed.flag = made.ok() ? 1 : 0;
     p2p::Task on_success = reach_consensus(comm, shrinking->participants, &shrinking->confirmed);

@@ -18,7 +18,7 @@
 namespace hr::comm {
 namespace {
 
-// --- Blobs: numbers and texts, one after the other ---
+// --- Blobs: numbers and strings in sequence ---
 
 void add_bytes(const void* data, std::size_t bytes, Blob* to) {
   if (bytes == 0) return;
@@ -64,7 +64,7 @@ std::vector<std::string> texts_of(const std::vector<Blob>& blobs) {
   return texts;
 }
 
-// --- The description of a group, sent to the other one ---
+// --- The description of a group, sent to the other group ---
 
 struct GroupInfo {
   std::uint64_t number = 0;  // random
@@ -147,7 +147,7 @@ Status exchange_info(const Members& members, int leader, Line* line, bool networ
   return kOk;
 }
 
-// Enters all processes into the table of processes; returns processes and addresses in the order of `peers`.
+// Adds all processes to the table of processes; returns processes and addresses in the order of `peers`.
 Status enter(const std::vector<std::string>& peers, std::vector<int>* procs, std::vector<std::string>* addresses,
              std::vector<std::string>* jobs) {
   for (const std::string& text : peers) {
@@ -169,7 +169,7 @@ std::string hex(std::uint64_t number) {
 struct Sides {
   std::vector<int> ours;
   std::vector<int> theirs;
-  int tag = 0;  // the value is the same on both
+  int tag = 0;  // the value is the same on both sides
 };
 
 Status connect_peers(const GroupInfo& own, const GroupInfo& other, Sides* sides) {
@@ -221,8 +221,8 @@ Status ChannelLine::trade(const Blob& own, Blob* other) {
     return (arrived && channel_->flushed()) || !status.ok();
   });
   if (!arrived || !channel_->flushed()) {
-    // If the job survives process failures, the other leader or a member of its group has died, and the leader has
-    // given up.
+    // If the job survives process failures, the other leader or a member of its group has died, which made the leader
+    // give up.
     if (boot::identity().failure_board < 0) return status;
     const std::string why = take_detail();
     return fail(Errc::kProcFailed, "%s", why.c_str());

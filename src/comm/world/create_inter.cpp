@@ -14,7 +14,7 @@ namespace hr::comm {
 
 namespace {
 
-// Message of the leader to its group: the data of the other side, or the leader's error.
+// Message from the leader to its group: the data of the other side, or the leader's error.
 struct News {
   int error = 0;
   int remote_leader = -1;
@@ -108,7 +108,7 @@ Status intercomm_create_from_groups(const Group& local, int local_leader, const 
     if (at_leader.ok()) {
       bridge.remote_leader = remote->proc(remote_leader);
       bridge.context = kBootstrapNumber * kContextSpacing + kLeaderContext;
-      // Equal on both sides: computed from both leaders, in a fixed order.
+      // The same on both sides: computed from both leaders in a fixed order.
       const int own = boot::processes().number_of(local.proc(local_leader));
       const int theirs = boot::processes().number_of(bridge.remote_leader);
       const int leaders[2] = {std::min(own, theirs), std::max(own, theirs)};

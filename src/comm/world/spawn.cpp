@@ -30,7 +30,7 @@ std::unique_ptr<Line> line_over(std::unique_ptr<boot::Channel> channel) {
   return channel != nullptr ? std::make_unique<ChannelLine>(std::move(channel)) : nullptr;
 }
 
-// Connects over the root's channel; called on every member.
+// Connects through the root's channel; called on every member.
 Status connect_over(Communicator& comm, int root, Status at_root, std::unique_ptr<boot::Channel> channel,
                     Ref<Communicator>* result) {
   const Participants participants(comm);
@@ -83,7 +83,7 @@ Status start(const Communicator& comm, const std::vector<boot::SpawnedProgram>& 
 }
 
 Status no_such_port(const std::string& name) {
-  return fail(Errc::kPort, "%s is no open port of this process (MPI_Open_port)", boot::shown_port(name).c_str());
+  return fail(Errc::kPort, "%s is not an open port of this process (MPI_Open_port)", boot::shown_port(name).c_str());
 }
 
 std::vector<OpenPort>::iterator find_port(const std::string& name) {
@@ -132,7 +132,7 @@ Status greet(const Communicator& comm, boot::Channel& channel, double end, Statu
 }
 
 // Connects and waits for the greeting, which the other side sends when it accepts. A port with too many callers at once
-// drops some of them, and these call again.
+// drops some of them, which then call again.
 Status call_port(const Communicator& comm, const std::string& name, double seconds,
                  std::unique_ptr<boot::Channel>* channel) {
   constexpr int kCalls = 5;
@@ -160,8 +160,8 @@ Status call_port(const Communicator& comm, const std::string& name, double secon
   return fail(Errc::kPort, "%s did not accept this connection: %s", port.c_str(), why.c_str());
 }
 
-// Called after a failed spawn, on every member: sets the error codes of the processes that failed, or of all if these
-// are not known. Processes may end a little later than the connection to them.
+// Called after a failed spawn, on every member: sets the error codes of the processes that failed, or of all if it is
+// not known which failed. Processes may end a little later than the connection to them.
 void note_failures(Communicator& comm, int root, Stage stage, Status code, std::vector<int>* codes) {
   Blob told;
   if (comm.rank() == root && stage != Stage::kRefusedHere) {
@@ -270,7 +270,7 @@ Status join(int socket, Ref<Communicator>* result) {
   int type = 0;
   socklen_t size = sizeof type;
   if (::getsockopt(socket, SOL_SOCKET, SO_TYPE, &type, &size) != 0 || type != SOCK_STREAM) {
-    return fail(Errc::kArg, "descriptor %d is no connected stream socket%s%s", socket, errno != 0 ? ": " : "",
+    return fail(Errc::kArg, "descriptor %d is not a connected stream socket%s%s", socket, errno != 0 ? ": " : "",
                 errno != 0 ? std::strerror(errno) : "");
   }
   auto channel = std::make_unique<boot::Channel>(socket, false, boot::Channel::Greeting{});

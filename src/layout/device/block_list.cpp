@@ -28,7 +28,7 @@ Status BlockList::of(const Layout& layout, mem::device::Context& context, Reside
 Status BlockList::upload(const Layout& layout, mem::device::Context& context, Copy* copy) {
   const std::size_t blocks = layout.blocks.size();
   const auto pattern = static_cast<std::uint64_t>(layout.pattern);
-  // About as many index entries as blocks: one or two blocks per entry if their lengths are similar.
+  // Uses about as many index entries as blocks: one or two blocks per entry if their lengths are similar.
   std::uint32_t shift = 0;
   while ((pattern >> shift) > 2 * blocks) ++shift;
   const std::size_t entries = (pattern >> shift) + 2;

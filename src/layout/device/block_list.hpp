@@ -4,8 +4,8 @@
 // device memory. An index holds, for each 2^index_shift packed bytes, the block that contains the first of them, so
 // that a kernel thread searches only a block or two.
 //
-// Owner: Layout::device, one per layout; made at the layout's first use on a device, and freed with it, on each device
-// whose context still exists. Threads: under the library lock.
+// Owner: Layout::device, one per layout; created when the layout is first used on a device, and freed with it, on each
+// device whose context still exists. Threads: under the library lock.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class BlockList final : public DeviceMetadata {
     mem::device::DeviceAddress index = 0;   // std::uint32_t[]
     std::uint32_t index_shift = 0;
   };
-  // *resident: becomes the lists of this layout in this context, which must be current. They are copied there at first
+  // *resident: receives the lists of this layout in this context, which must be current. They are copied there on first
   // use.
   static Status of(const Layout& layout, mem::device::Context& context, Resident* resident);
 

@@ -41,7 +41,7 @@ struct Group {
   std::size_t bytes = 0;  // length of the span
 };
 
-// Returns the number of elements to copy to the host at a time: as many as fit a staging piece, at least one.
+// Returns the number of elements to copy to the host at a time: as many as fit into a staging piece, but at least one.
 Count group_of(const View& view) {
   const Datatype& type = *view.type;
   const Count piece = static_cast<Count>(mem::device::staging_piece());

@@ -1,6 +1,6 @@
-// ChunkCopy: moves a part of a view's packed form between the view and staging memory, by one copy or one kernel of the
-// view's device, or by its resident copy kernel (mem/device/resident_copier.hpp) if that runs and both are device
-// memory.
+// ChunkCopy: moves a part of a view's packed form between the view and staging memory, with one copy or one kernel on
+// the view's device, or with its resident copy kernel (mem/device/resident_copier.hpp) if that is running and both are
+// device memory.
 //
 // Owner: the code that started it; it must exist until poll() has reported that it is done (an import is pinned until
 // then). Threads: library lock.
@@ -21,11 +21,11 @@ namespace hr::layout::device {
 
 // True if a device can move this (device or managed) view without the CPU: it is contiguous, or there are kernels.
 [[nodiscard]] bool movable(const View& view);
-// True if the device of this view is shared with another process, and the two are time-sliced.
+// True if another process shares the device of this view, and the two are time-sliced.
 [[nodiscard]] bool time_sliced(const View& view);
 // Pins shared host memory for copies of views like this one.
 Status pin(const View& view, std::span<std::byte> memory, mem::device::PinnedRange* pinned);
-// Maps this memory of another process, for later copies. Errors: the view's device cannot read it.
+// Maps memory of another process for later copies. Errors: the view's device cannot read it.
 Status map_peer_memory(const View& view, int process, const mem::device::Export& memory);
 
 class ChunkCopy {
@@ -43,7 +43,7 @@ class ChunkCopy {
               int process);
   Status unpack(const View& to, std::size_t first, std::size_t bytes, mem::device::DeviceAddress chunk, In in,
                 int process);
-  // Does the same for a chunk `at` bytes into an allocation of another process.
+  // unpack() from a chunk `at` bytes into an allocation of another process.
   Status unpack(const View& to, std::size_t first, std::size_t bytes, const mem::device::Export& memory, std::size_t at,
                 int process);
 

@@ -1,8 +1,9 @@
 // CopyBatch: collects copies between sides and enqueues them together, in few launches.
 //
-// A launch takes some microseconds, and a kernel that reads from a peer ten more, however little it moves; so pieces
-// for one reader (the blocks of an alltoallw, the faces of a neighborhood) share launches, up to kernels::kCopyBatch in
-// each. Each piece gets thread blocks in proportion to its bytes. Owner: the caller's stack. Threads: library lock.
+// A launch takes some microseconds, and a kernel that reads from a peer takes ten more, however little it moves; so
+// pieces for one reader (the blocks of an alltoallw, the faces of a neighborhood) share launches, up to
+// kernels::kCopyBatch in each. Each piece gets thread blocks in proportion to its size. Owner: the caller's stack.
+// Threads: library lock.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +19,7 @@ class CopyBatch {
   CopyBatch(mem::device::Context& context, mem::device::StreamHandle stream) noexcept
       : context_(context), stream_(stream) {}
 
-  // Adds a copy of the first `bytes` packed bytes; it is launched when the batch is full, or by launch().
+  // Adds a copy of the first `bytes` packed bytes; it is launched when the batch is full, or by launch(). Errors:
   // MPI_ERR_UNSUPPORTED_OPERATION if the context has no kernels.
   Status add(const SideShape& from, const SideShape& to, std::size_t bytes);
   // Launches the copies that have been added and not yet launched.

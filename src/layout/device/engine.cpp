@@ -18,15 +18,16 @@ using mem::device::Current;
 using mem::device::DeviceAddress;
 using mem::device::Staging;
 
-// A staged piece starts at the remainder of its packed offset, so that both sides are aligned alike for wide accesses.
+// A staged piece starts at the remainder of its packed offset, so that both sides have the same alignment for wide
+// accesses.
 constexpr std::size_t kPhase = 16;
 
-// Returns the largest piece that fits a staging buffer together with a phase; a multiple of kPhase, so that every piece
-// has the phase of the first.
+// Returns the size of the largest piece that fits into a staging buffer together with a phase; a multiple of kPhase, so
+// that every piece has the phase of the first.
 std::size_t piece_of(std::size_t bytes) noexcept { return std::min(bytes, mem::device::staging_piece() - kPhase); }
 
-// Makes the view's context current and calls `work(context, side, staging address, ...)` for each piece. *launched
-// stays false, and nothing has been done, if there are no kernels.
+// Makes the view's context current and calls `work(context, side, staging address, ...)` for each piece. If there are
+// no kernels, does nothing, and *launched stays false.
 template <class Work>
 Status in_pieces(const View& view, std::size_t offset, std::size_t bytes, bool* launched, const Work& work) {
   *launched = false;

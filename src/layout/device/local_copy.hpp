@@ -1,4 +1,4 @@
-// LocalCopy: copies from one device view of this process to another by one copy or one kernel, without waiting.
+// LocalCopy: copies from one device view of this process to another with one copy or one kernel, without waiting.
 //
 // Owner: the code that started it; it must exist until poll() has reported that it is done. Threads: library lock.
 #pragma once
@@ -12,8 +12,8 @@
 namespace hr::layout::device {
 
 // Starts to move the first `bytes` packed bytes on a stream of the sender's context, which must be current; the copy is
-// ordered after the work on the default streams of both. *started stays false, and nothing has happened, if more than
-// one copy or kernel would be needed.
+// ordered after the work on the default streams of both. If more than one copy or kernel would be needed, does nothing,
+// and *started stays false.
 Status start_copy(const View& from, mem::device::Context& from_context, const View& to, std::size_t bytes,
                   mem::device::StreamHandle stream, bool* started);
 

@@ -64,7 +64,7 @@ Status PeerCopy::prepare(Context& context, const PeerView& from, int process, co
 bool PeerCopy::try_resident_copy(Context& context, DeviceAddress to, std::size_t bytes) {
   if (bytes > knobs().device_resident_copy_bytes) return false;
   if (Context::share_time_sliced(source_locality_, context.locality())) {
-    context.resident_copier().disable();  // the sender's work needs this device, too
+    context.resident_copier().disable();  // the sender's work also needs this device
     return false;
   }
   return resident_copy_.begin(context, to, source_.address, bytes);

@@ -1,9 +1,9 @@
-// Copies from a view in another process directly into a view in this one: by one copy or one kernel, run by this
-// process, or by the resident copy kernel (mem/device/resident_copier.hpp).
+// Copies from a view in another process directly into a view in this one: with one copy or one kernel of this process,
+// or with the resident copy kernel (mem/device/resident_copier.hpp).
 //
 // The owner of the data describes its view (PeerView, which travels in a message); the other process starts a PeerCopy.
-// Owner: a PeerCopy belongs to the code that started it and must exist until poll() has reported that it is done (the
-// mappings it uses are pinned until then). Threads: library lock.
+// Owner: a PeerCopy belongs to the code that started it and must exist until poll() has reported that it is done (its
+// mappings are pinned until then). Threads: library lock.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ namespace hr::layout::device {
 // are sent.
 struct PeerView {
   mem::device::Export data;
-  std::uint64_t locality = 0;    // locality of the device that the data is on (Context::locality())
+  std::uint64_t locality = 0;    // locality of the device that holds the data (Context::locality())
   std::uint64_t address = 0;     // contiguous: address of the data in its owner
   std::uint64_t contiguous = 1;  // 0: not contiguous, and the fields below are valid
   SideShape side;
@@ -36,7 +36,7 @@ inline constexpr std::size_t PeerView::kContiguousBytes = offsetof(PeerView, sid
 
 // True if a PeerView in a message is contiguous.
 [[nodiscard]] bool is_contiguous(const std::byte* described) noexcept;
-// Describes a view for that process. MPI_ERR_UNSUPPORTED_OPERATION: the memory cannot be exported.
+// Describes a view for `process`. Errors: MPI_ERR_UNSUPPORTED_OPERATION if the memory cannot be exported.
 Status describe_view(const View& view, int process, PeerView* described);
 
 class PeerCopy {
@@ -46,8 +46,8 @@ class PeerCopy {
   PeerCopy(const PeerCopy&) = delete;
   PeerCopy& operator=(const PeerCopy&) = delete;
 
-  // Maps the memory. `to` is on a device, or contiguous and pinned. MPI_ERR_UNSUPPORTED_OPERATION: the memory cannot be
-  // mapped or, for derived types, there are no kernels.
+  // Maps the memory. `to` is on a device, or contiguous and pinned. Errors: MPI_ERR_UNSUPPORTED_OPERATION if the memory
+  // cannot be mapped or, for derived types, there are no kernels.
   Status prepare(const PeerView& from, int process, const View& to);
   // Starts moving the first `bytes` packed bytes of the prepared view; does not wait.
   Status start(const View& to, std::size_t bytes);

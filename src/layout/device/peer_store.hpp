@@ -1,4 +1,4 @@
-// PeerStore: makes one copy from pinned memory of this process directly into a contiguous view on a device in another
+// PeerStore: copies once, from pinned memory of this process directly into a contiguous view on a device in another
 // process.
 //
 // Owner: the code that started it; it must exist until poll() has reported that it is done (the mapping is pinned until
@@ -21,8 +21,8 @@ class PeerStore {
   PeerStore(const PeerStore&) = delete;
   PeerStore& operator=(const PeerStore&) = delete;
 
-  // Starts to store the first `bytes` of `from`, which is contiguous; does not wait. MPI_ERR_UNSUPPORTED_OPERATION: the
-  // memory cannot be mapped here.
+  // Starts to store the first `bytes` of `from`, which is contiguous; does not wait. Errors:
+  // MPI_ERR_UNSUPPORTED_OPERATION if the memory cannot be mapped here.
   Status start(const View& from, const PeerView& to, int process, std::size_t bytes);
   Status poll(bool* done);
 

@@ -28,7 +28,7 @@ void PeerMappings::release() noexcept {
 }
 
 Status PeerWork::start(Context& context, std::span<const Move> moves, bool (&used)[kCopyStreams]) {
-  // A kernel that reads from a peer takes longer than a copy, so it pays only from three pieces on.
+  // A kernel that reads from a peer takes longer than a copy, so it pays only for three or more pieces.
   constexpr std::size_t kFew = 2;
   const bool engine_only = moves.size() <= kFew || !has_copy_kernels(context);
   const auto by_engine = [&](const Move& move) {

@@ -18,7 +18,7 @@
 
 namespace hr::layout::device {
 
-// Mappings of peers' allocations for one context, that of `near`. They are pinned while this object exists.
+// Mappings of peers' allocations for one context, that of `near`; pinned while this object exists.
 class PeerMappings {
  public:
   PeerMappings() = default;
@@ -26,8 +26,8 @@ class PeerMappings {
   PeerMappings(const PeerMappings&) = delete;
   PeerMappings& operator=(const PeerMappings&) = delete;
 
-  // Maps an allocation of `process`. *moved_by: the difference from an address there to the address for this process's
-  // GPU. MPI_ERR_UNSUPPORTED_OPERATION: it cannot be mapped.
+  // Maps an allocation of `process`. *moved_by: add it to an address in that process to get the address for this
+  // process's GPU. Errors: MPI_ERR_UNSUPPORTED_OPERATION if it cannot be mapped.
   Status map(const mem::Location& near, int process, const mem::device::Export& allocation, std::uint64_t* moved_by);
   void release() noexcept;
 
@@ -45,15 +45,15 @@ class PeerWork {
     View to;
     std::size_t bytes = 0;
   };
-  // Starts the moves in few launches: a copy engine moves long contiguous pieces, and one or two contiguous pieces on
-  // their own; the others share kernels.
+  // Starts the moves in few launches: a copy engine moves long contiguous pieces, and contiguous pieces of any length
+  // if there are only one or two; the others share kernels.
   Status move(const mem::Location& near, std::span<const Move> moves);
-  // Errors: MPI_ERR_UNSUPPORTED_OPERATION if there is no kernel; nothing has happened then.
+  // Errors: MPI_ERR_UNSUPPORTED_OPERATION if there is no kernel; then nothing is done.
   Status reduce(const mem::Location& near, const Op& op, const Datatype& type, const Reduction& reduction);
   // True if there are kernels for reduce().
   [[nodiscard]] static bool can_reduce(const mem::Location& near, const Op& op, const Datatype& type);
 
-  // *done: true if all of it is done. Returns the first failure; all work has ended then, too.
+  // *done: true if all work is done. Returns the first failure; even then, all work has ended.
   Status poll(bool* done);
 
  private:

@@ -1,6 +1,6 @@
-// Pitched copies: rows of one length at equal distances on both sides (or on one of them, the other being contiguous),
-// which a single operation of the copy engine moves. It moves the face of a cube in rows as fast as a contiguous one; a
-// kernel takes 3 us longer on an H200, and occupies multiprocessors that the program could use.
+// Pitched copies: equally spaced rows of one length on both sides (or on one, if the other is contiguous), which a
+// single operation of the copy engine moves. It moves the face of a cube that consists of rows as fast as a contiguous
+// one; a kernel takes 3 us longer on an H200, and occupies multiprocessors that the program could use.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 namespace hr::layout::device {
 
 // Starts moving packed bytes [0, bytes) on a stream of the context, which must be current; does not wait. *started
-// stays false if the sides do not have that form, or their rows are so many and so short that a kernel is faster.
+// stays false if the sides do not have that form, or if their rows are so many and so short that a kernel is faster.
 Status start_pitched(mem::device::Context& context, mem::device::StreamHandle stream, const SideShape& from,
                      const SideShape& to, std::size_t bytes, bool* started);
 

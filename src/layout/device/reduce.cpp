@@ -33,7 +33,7 @@ constexpr Kernel kFloatInt{"hr_reduce_pair_f32_i32", 8, 4}, kDoubleInt{"hr_reduc
     kShortInt{"hr_reduce_pair_i16_i32", 8, 4}, k2Real{"hr_reduce_pair_f32_f32", 8, 4},
     k2Double{"hr_reduce_pair_f64_f64", 16, 8};
 
-// Kernels for the operations on a representation; a kernel's element may be a part of the type's element (the two
+// Kernels for the operations on a representation; a kernel's element may be part of the type's element (the two
 // halves of a complex number are summed separately).
 struct Row {
   Basic type;
@@ -157,8 +157,8 @@ Choice choose(OpKind op, Basic type) noexcept {
 kernels::ReduceAccess access_of(const Kernel& kernel, const Reduction& reduction) noexcept {
   constexpr std::uint64_t kVector = 16;
   const std::uint64_t first = reduction.inputs[0];
-  std::uint64_t all = 0;      // the bits that are set in some address
-  std::uint64_t differs = 0;  // the bits that differ between addresses
+  std::uint64_t all = 0;      // bits that are set in any address
+  std::uint64_t differs = 0;  // bits that differ between addresses
   const auto look = [&](const mem::device::DeviceAddress* addresses, int n) {
     for (int i = 0; i < n; ++i) {
       all |= addresses[i];
@@ -180,7 +180,7 @@ bool can_reduce(const Op& op, const Datatype& type) noexcept {
 
 ReduceKernel reduce_kernel(const Op& op, const Datatype& type, const Reduction& reduction) noexcept {
   Reduction sides = reduction;
-  // MPI_REPLACE keeps the leftmost operand, MPI_NO_OP the rightmost, and any operation a single operand.
+  // MPI_REPLACE keeps the leftmost operand, MPI_NO_OP the rightmost, and any operation keeps a single operand.
   if (op.kind() == OpKind::kNoOp) sides.inputs[0] = sides.inputs[sides.ninputs - 1];
   if (op.kind() == OpKind::kReplace || op.kind() == OpKind::kNoOp) sides.ninputs = 1;
   const Choice choice = choose(sides.ninputs == 1 ? OpKind::kReplace : op.kind(), type.basic());
@@ -225,7 +225,7 @@ Status launch_reduce(mem::device::Context& context, mem::device::StreamHandle st
   if (function == nullptr) return kOk;
   *launched = true;
   if (kernel.units == 0) return kOk;
-  // Four blocks of these kernels fill a multiprocessor.
+  // Four thread blocks of these kernels fill a multiprocessor.
   const std::uint64_t wanted = (kernel.units + kernels::kReduceThreads - 1) / kernels::kReduceThreads;
   const auto blocks =
       static_cast<unsigned>(std::min<std::uint64_t>(wanted, static_cast<std::uint64_t>(context.multiprocessors()) * 4));

@@ -1,4 +1,4 @@
-// Polls a copy submitted to the resident copy kernel, for callers that make the copy by other means if that has exited.
+// Polls a copy submitted to the resident copy kernel, for callers that copy by other means if that kernel has exited.
 // Threads: library lock.
 #pragma once
 
@@ -7,8 +7,8 @@
 
 namespace hr::layout::device {
 
-// *done: true if the copy has been made, or has failed. If the resident copy kernel has exited without making it,
-// otherwise(context), called with that context current, starts it; `resident_copy` is no longer active then.
+// *done: true if the copy is complete or has failed. If the resident copy kernel has exited without copying, calls
+// otherwise(context), with that context current, to start the copy; `resident_copy` is no longer active then.
 template <class Otherwise>
 Status poll_resident_copy(mem::device::ResidentCopy& resident_copy, bool* done, const Otherwise& otherwise) {
   using mem::device::ResidentCopier;

@@ -15,7 +15,7 @@ using kernels::Divisor;
 using kernels::Side;
 
 constexpr std::uint64_t kNarrowElements = std::uint64_t{1} << 31;
-constexpr unsigned kMostBlocks = 1U << 20;  // exceeds the number that any device runs at once
+constexpr unsigned kMostBlocks = 1U << 20;  // more than any device runs at once
 
 // n / value == (n * multiplier) >> shift for n < 2^31 (the error of the rounded-up multiplier stays below one part
 // in 2^31 of the value).

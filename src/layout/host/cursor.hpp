@@ -1,6 +1,6 @@
 // Cursor: a position in the packed form of a shape, and the address that corresponds to it.
 //
-// Works on whole patterns; positions inside a pattern are left to the caller (engine.cpp). Lives on the stack.
+// Works on whole patterns; the caller handles positions inside a pattern (engine.cpp). Lives on the stack.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ inline std::byte* at(const std::byte* base, Count offset) {
 
 class Cursor {
  public:
-  // Starts at the pattern with this number.
+  // Starts at pattern number `pattern`.
   Cursor(const Shape& shape, Count pattern) : shape_(shape) {
     for (int dim = shape.ndims - 1; dim > 0; --dim) {
       const Count count = shape.dims[dim].count;
@@ -32,11 +32,11 @@ class Cursor {
 
   // Returns the displacement of this pattern's origin from the buffer address.
   [[nodiscard]] Count offset() const { return offset_; }
-  // Returns the number of patterns left in this row (the innermost dimension).
+  // Returns the number of remaining patterns in this row (the innermost dimension).
   [[nodiscard]] Count row_left() const {
     return shape_.ndims == 0 ? 1 : shape_.dims[shape_.ndims - 1].count - index_[shape_.ndims - 1];
   }
-  // Returns the number of rows left in this plane at the start of a row; 0 inside a row.
+  // Returns the number of remaining rows in this plane at the start of a row; 0 inside a row.
   [[nodiscard]] Count rows_left() const {
     if (shape_.ndims < 2 || index_[shape_.ndims - 1] != 0) return 0;
     return shape_.dims[shape_.ndims - 2].count - index_[shape_.ndims - 2];

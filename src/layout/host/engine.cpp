@@ -10,11 +10,11 @@
 namespace hr::layout::host {
 namespace {
 
-// Patterns of few blocks are moved block by block over this many patterns, so that each inner loop moves runs of
+// Patterns of few blocks are moved block by block over this many patterns, so that each inner loop moves segments of
 // one length; the chunk stays in the first-level cache.
 constexpr Count kChunk = 128;
 constexpr std::size_t kFewBlocks = 8;
-// This pays only if a pattern's runs are short; long runs are one memcpy each anyway.
+// This pays only if a pattern's segments are short; each long segment is one memcpy anyway.
 constexpr Count kShortPattern = 512;
 
 // Copies between typed and packed memory in the direction given by kPack.
@@ -69,7 +69,7 @@ class Mover {
  public:
   Mover(const Shape& shape, const std::byte* base) : shape_(shape), base_(base) {}
 
-  // Moves everything if that needs no search and no division, as for short messages; else returns false.
+  // Moves everything if that takes no search or division, as in short messages; else returns false.
   bool move_whole(std::size_t offset, std::size_t bytes, Packed packed) {
     if (offset != 0 || bytes != static_cast<std::size_t>(shape_.total) || shape_.ndims > 2) return false;
     const int ndims = shape_.ndims;
@@ -108,7 +108,7 @@ class Mover {
   }
 
  private:
-  // Moves `count` whole patterns from the cursor on.
+  // Moves `count` whole patterns starting at the cursor.
   Packed patterns(Cursor& cursor, Count count, Packed packed) {
     const Count stride0 = shape_.ndims > 0 ? shape_.dims[shape_.ndims - 1].stride : 0;
     const Count stride1 = shape_.ndims > 1 ? shape_.dims[shape_.ndims - 2].stride : 0;
@@ -159,7 +159,7 @@ class Mover {
     for (Count i = 0; i < n; ++i) list(origin + i * stride, 0, units, packed + i * shape_.pattern);
   }
 
-  // Moves pieces [first, last) of one pattern as a whole, or blocks if the layout has no pieces.
+  // Moves complete pieces [first, last) of one pattern, or blocks if the layout has no pieces.
   void list(Count origin, std::size_t first, std::size_t last, Packed packed) {
     const Layout& layout = *shape_.layout;
     if (layout.piece != 0) {
@@ -218,7 +218,7 @@ class Mover {
   const std::byte* base_;
 };
 
-// Copies all of a shape if both sides have runs of equal length in dims of equal counts: loops over both without
+// Copies all of a shape if both sides have segments of equal length in dims of equal counts: loops over both without
 // packing in between. Otherwise returns false.
 bool copy_alike(const Shape& a, const std::byte* from, const Shape& b, std::byte* to, std::size_t bytes) {
   if (a.form != Form::kStrided || b.form != Form::kStrided || a.run != b.run || a.ndims != b.ndims) return false;
@@ -265,7 +265,7 @@ void copy(const Shape& from_shape, const std::byte* from, const Shape& to_shape,
   if (from_shape.form == Form::kContiguous) return unpack(to_shape, to, 0, bytes, at(from, from_shape.offset));
   if (copy_alike(from_shape, from, to_shape, to, bytes)) return;
   // Data passes through the first-level cache, as two specialised loops per piece are faster than one that follows two
-  // shapes run by run.
+  // shapes segment by segment.
   alignas(64) std::byte piece[8192];
   for (std::size_t done = 0; done < bytes; done += sizeof piece) {
     const std::size_t length = std::min(sizeof piece, bytes - done);

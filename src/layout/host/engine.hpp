@@ -1,8 +1,8 @@
-// The host engine: moves the data of shapes whose memory the CPU can touch.
+// The host engine: moves the data of shapes whose memory the CPU can access.
 //
-// Makes no allocation and no system call; a call costs a few divisions to find the first run. `base` is the buffer
-// address (null for absolute addresses). Offsets and lengths are in bytes of the packed form and may cut runs. Owner:
-// none. Threads: any.
+// Makes no allocation and no system call; a call takes a few divisions to find the first segment. `base` is the buffer
+// address (null for absolute addresses). Offsets and lengths are in bytes of the packed form and may divide segments.
+// Owner: none. Threads: any.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,8 @@
-// Loops for short runs with short gaps between them (one component of many, every other element): packing loads whole
-// vectors and removes the gaps; unpacking inserts gaps and stores only the runs. Part of loops.hpp.
+// Loops for short segments with short gaps between them (one component of many, every other element): packing loads
+// whole vectors and removes the gaps; unpacking inserts gaps and stores only the segments. Part of loops.hpp.
 //
-// Gaps are read but not used. This is safe, as a gap shorter than a page is in the pages of the adjacent runs, and
-// loads never exceed the last run. Gaps are never written.
+// Gaps are read but not used. This is safe, as a gap shorter than a page is in the pages of the adjacent segments, and
+// loads never extend beyond the last segment. Gaps are never written.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 namespace hr::layout::host {
 namespace {
 
-// Smallest number of runs for which this pays, and for which it also pays to align stores to cache lines and to
+// Minimum number of segments for which this pays, and for which it also pays to align stores to cache lines and to
 // prefetch them (kMany; short calls must not pay for that).
 template <std::size_t N>
 constexpr Count kLeastGapped = static_cast<Count>(128 / N);
@@ -32,12 +32,12 @@ constexpr bool kMayReadGaps = true;
 // Works on words of 4 bytes: one dense vector corresponds to up to four vectors with gaps.
 constexpr Count kWords = 16;
 
-// Permutations that remove and insert gaps, for runs of one length (`run` words) and one stride (`stride` words).
+// Permutations that remove and insert gaps, for segments of one length (`run` words) and one stride (`stride` words).
 struct alignas(64) GapMap {
   std::int32_t gather[kWords] = {};      // dense word: its gapped word
   std::int32_t scatter[4][kWords] = {};  // gapped word: its dense word
   std::uint16_t upper = 0;               // dense words from the third and fourth vector
-  std::uint16_t runs[4] = {};            // gapped words that belong to runs
+  std::uint16_t runs[4] = {};            // gapped words that belong to segments
   int vectors = 0;                       // number of vectors of the gapped side
 };
 
@@ -54,7 +54,7 @@ constexpr GapMap gap_map(Count run, Count stride) {
   return map;
 }
 
-// Largest stride for which this pays: four times the run for runs of 4 and 8 bytes, twice the run for 16.
+// Largest stride for which this pays: four times the segment for segments of 4 and 8 bytes, twice for 16.
 template <std::size_t N>
 constexpr Count kMostStride = N == 16 ? 32 : 4 * N;
 
@@ -117,13 +117,13 @@ inline void close_steps(bool far, std::byte* to, const std::byte* from, Count st
   }
 }
 
-// Packs up to n runs `stride` apart; returns how many were moved.
+// Packs up to n segments `stride` apart; returns how many were moved.
 template <std::size_t N, bool kMany>
 inline Count close_gaps(std::byte* to, const std::byte* from, Count stride, Count n) {
   constexpr Count kRuns = 64 / N;
   const GapMap& map = kGapMaps<N>.of(stride);
   Count steps = n / kRuns;
-  // The last step may not load past the last run.
+  // The last step may not load beyond the last segment.
   if ((steps - 1) * kRuns * stride + map.vectors * 64 > (n - 1) * stride + static_cast<Count>(N)) --steps;
   const Count step = kRuns * stride;
   // Loads from beyond the second-level cache need no prefetch here, as the hardware prefetches them just as well.
@@ -208,7 +208,7 @@ inline __m256i without_gaps(__m256i first, __m256i second) {
 template <std::size_t N, bool>
 inline Count close_gaps(std::byte* to, const std::byte* from, Count, Count n) {
   constexpr Count kRuns = 32 / N;
-  const Count steps = (n - 1) / kRuns;  // excludes the last runs, whose load would end in a gap
+  const Count steps = (n - 1) / kRuns;  // excludes the last segments, whose load would end in a gap
   for (Count i = steps; i > 0; --i) {
     const auto* vectors = reinterpret_cast<const __m256i*>(from);
     const __m256i dense = without_gaps<N>(_mm256_loadu_si256(vectors), _mm256_loadu_si256(vectors + 1));

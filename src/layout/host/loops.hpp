@@ -1,11 +1,11 @@
-// The loops behind one set of moves. Included by moves_<instruction set>.cpp and nowhere else, each compiled for its
+// The loops of one set of moves. Included by moves_<instruction set>.cpp and nowhere else, each compiled for its
 // set.
 //
 // Everything is in an anonymous namespace and no inline function of the standard library is called: the linker must not
-// replace a function of the other parts of the library by one that only some machines can run.
+// replace a function of other parts of the library with one that only some machines can run.
 //
-// The length selects a Run once per call, so that for runs of up to some hundred bytes the innermost loop has no branch
-// and no call: either the length is a constant, or the run is copied by two accesses that overlap in the middle.
+// The length selects a Run once per call, so that, for segments of up to some hundred bytes, the innermost loop has no
+// branch and no call: either the length is a constant, or two accesses that overlap in the middle copy the segment.
 #pragma once
 
 #include "layout/host/gaps.hpp"
@@ -16,8 +16,8 @@
 namespace hr::layout::host {
 namespace {
 
-// True if loops over runs of N bytes prefetch the lines of later runs. False for longer runs: a store of a whole line
-// does not need the old line, and prefetching would fetch it (half the speed).
+// True if loops over segments of N bytes prefetch the lines of later segments. False for longer ones: a store of a
+// whole line does not need the old line, and prefetching would fetch it (half the speed).
 template <std::size_t N>
 constexpr bool prefetches = kWholeLines && N < 32;
 
@@ -31,7 +31,7 @@ struct FixedRun {
   }
 };
 
-// The same for runs that begin kHead bytes before a line, so that no store crosses a line.
+// Copies a segment that begins kHead bytes before a line, so that no store crosses a line.
 template <std::size_t N, std::size_t kHead>
 struct LineRun {
   [[gnu::always_inline]] void operator()(std::byte* __restrict to, const std::byte* __restrict from) const {
@@ -40,7 +40,7 @@ struct LineRun {
   }
 };
 
-// A run of N to 2N bytes: copies the first N and the last N.
+// A segment of N to 2N bytes: copies the first N and the last N.
 template <std::size_t N>
 struct OverlapRun {
   static constexpr bool kPrefetches = prefetches<N>;
@@ -52,8 +52,8 @@ struct OverlapRun {
   }
 };
 
-// A run of a few vectors, the last of which ends with the run; with kLines, all but the first and the last are aligned
-// to lines.
+// A segment of a few vectors, the last of which ends with the segment; with kLines, all but the first and the last are
+// aligned to lines.
 template <bool kLines>
 struct MediumRun {
   static constexpr bool kPrefetches = false;
@@ -101,7 +101,7 @@ template <class Run>
   }
 }
 
-// Rows of a few runs: the length N of a row is a constant, so that a row has no loop.
+// Rows of a few segments: the length N of a row is a constant, so that a row has no loop.
 template <int N, class Run>
 inline void copy_short_rows(const Run& run, std::byte* __restrict to, const std::byte* __restrict from,
                             const Plane& plane) {
@@ -157,7 +157,7 @@ template <std::size_t N, bool kMany>
 }
 
 // Transposed access: neighbours in memory are rows apart in the loop. kTile rows are moved at once, so that a cache
-// line is fully used while it is in the cache. (No run may be written twice, so the order is free.)
+// line is fully used while it is in the cache. (No segment may be written twice, so any order is valid.)
 constexpr Count kTile = 64;
 
 template <class Run>
@@ -192,7 +192,7 @@ template <class Run>
     }
   }
 }
-// True if every run is in a separate line, and the lines exceed the cache.
+// True if every segment is in a separate line, and the lines exceed the cache.
 inline bool scatters_far(const Plane& plane) {
   constexpr Count kLeastRow = 32;
   return plane.n0 >= kLeastRow && plane.n1 * plane.n0 * 64 >= kFar &&
@@ -209,7 +209,7 @@ void move_plane(std::size_t length, std::byte* to, const std::byte* from, const 
   copy_rows(run, to, from, plane);
 }
 
-// Moves runs of two lines, which in memory from malloc() mostly begin 16 bytes after a line.
+// Moves segments of two lines, which in memory from malloc() mostly begin 16 bytes after a line.
 inline void move_plane_of_128(std::size_t length, std::byte* to, const std::byte* from, const Plane& plane) {
   if (kWholeLines && plane.n1 * plane.n0 >= 32 && plane.to_stride0 % 64 == 0 && plane.to_stride1 % 64 == 0 &&
       !is_transposed(plane)) {
@@ -267,7 +267,7 @@ void pack_list(std::size_t length, std::byte* to, const std::byte* origin, const
   }
 }
 
-// Packs runs of eight bytes, with two loads per store.
+// Packs segments of eight bytes, with two loads per store.
 inline void pack_list_of_8(std::size_t, std::byte* to, const std::byte* origin, const std::int32_t* offsets,
                            std::size_t n) {
   std::size_t i = 0;
@@ -325,8 +325,8 @@ inline void unpack_blocks(std::byte* origin, const std::byte* from, const Block*
 template <class Run>
 constexpr RunMoves kMoves{move_plane<Run>, pack_list<Run>, unpack_list<Run>};
 
-// True if stores of medium runs are aligned to lines: the runs are not whole vectors (those would only need one more
-// store), and there are enough of them.
+// True if stores of medium runs are aligned to lines: the segments are not whole vectors (for which aligning would only
+// cost one more store), and there are enough of them.
 inline bool by_lines(std::size_t length, std::size_t n) {
   return kWholeLines && length % kVector != 0 && n * length >= 4096;
 }

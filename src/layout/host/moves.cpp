@@ -14,7 +14,7 @@ struct Sets {
 #if defined(__x86_64__)
     __builtin_cpu_init();
     if (__builtin_cpu_supports("avx2") != 0) list[size++] = &kAvx2Moves;
-    // VBMI marks the generation from which on vectors of 64 bytes do not slow the core down.
+    // VBMI marks the first generation on which 64-byte vectors do not slow the core down.
     if (__builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&
         __builtin_cpu_supports("avx512vbmi") != 0) {
       list[size++] = &kAvx512Moves;

@@ -1,8 +1,8 @@
 // Moves: the host engine's loops over memory, one set for each kind of vector unit, and the choice among the sets.
 //
-// A layout's runs have one length, so the loop is selected by length once, at commit (Layout::moves), and no loop makes
-// a decision per run. The sets are one source (loops.hpp) compiled for several instruction sets; at first use the
-// library selects the best one that the machine can run. Owner: static data. Threads: any.
+// A layout's segments have one length, so the loop is selected by length once, at commit (Layout::moves), and no loop
+// decides anything per segment. The sets are one source (loops.hpp) compiled for several instruction sets; on first use
+// the library selects the best one that the machine can run. Owner: static data. Threads: any.
 #pragma once
 
 #include <cstddef>
@@ -16,15 +16,15 @@ namespace hr::layout::host {
 
 struct Window;
 
-// Two dimensions of runs, 1 being the outer one, strided on both sides.
+// Two dimensions of segments, 1 being the outer one, strided on both sides.
 struct Plane {
   Count n1, n0;
   Count to_stride1, to_stride0;
   Count from_stride1, from_stride0;
 };
 
-// Loops that move runs of one length. No run may be written twice. Offsets of a list are relative to `origin`; on the
-// other side the runs are contiguous.
+// Loops that move segments of one length. No segment may be written twice. Offsets of a list are relative to `origin`;
+// on the other side the segments are contiguous.
 struct RunMoves {
   void (*plane)(std::size_t length, std::byte* to, const std::byte* from, const Plane& plane) = nullptr;
   void (*pack_list)(std::size_t length, std::byte* to, const std::byte* origin, const std::int32_t* offsets,
@@ -62,12 +62,12 @@ enum RunClass : std::uint8_t {
 struct Moves {
   const char* name = nullptr;
   RunMoves runs[kRunClasses];
-  std::size_t long_run = 0;  // least length for kRunLong; kRunMedium is used below it and above 128
+  std::size_t long_run = 0;  // minimum length for kRunLong; kRunMedium is used below it and above 128
   // Move blocks of any lengths.
   void (*pack_blocks)(std::byte* to, const std::byte* origin, const Block* blocks, std::size_t n) = nullptr;
   void (*unpack_blocks)(std::byte* origin, const std::byte* from, const Block* blocks, std::size_t n) = nullptr;
-  // n patterns that fit a window (window.hpp), window.stride apart; `typed` is the first one's origin. Null if there
-  // are no such loops.
+  // n patterns that fit into a window (window.hpp), window.stride apart; `typed` is the first one's origin. Null if
+  // there are no such loops.
   void (*pack_windows)(std::byte* to, const std::byte* typed, Count n, const Window& window) = nullptr;
   void (*unpack_windows)(std::byte* typed, const std::byte* from, Count n, const Window& window) = nullptr;
 

@@ -1,4 +1,4 @@
-// Vectors of the instruction set that a file is compiled for, and short copies made of them. Part of loops.hpp.
+// Vectors of the instruction set that a file is compiled for, and short copies with them. Part of loops.hpp.
 #pragma once
 
 #include <cstddef>
@@ -56,7 +56,7 @@ constexpr std::size_t widest(std::size_t bytes) {
   return width;
 }
 
-// Copies exactly N bytes, by the fewest accesses that do not overlap.
+// Copies exactly N bytes, with the fewest accesses that do not overlap.
 template <std::size_t N>
 [[gnu::always_inline]] inline void copy_bytes(std::byte* __restrict to, const std::byte* __restrict from) {
   constexpr std::size_t kWidth = widest(N);
@@ -65,7 +65,7 @@ template <std::size_t N>
   if constexpr (N > kWidth) copy_bytes<N - kWidth>(to + kWidth, from + kWidth);
 }
 
-// Copies eight bytes each from two addresses next to each other, by one store.
+// Copies eight bytes from each of two addresses to adjacent memory, with one store.
 [[gnu::always_inline]] inline void store_pair(std::byte* __restrict to, const std::byte* __restrict first,
                                               const std::byte* __restrict second) {
   using Eight = Access<8>::Type;
@@ -75,21 +75,21 @@ template <std::size_t N>
 
 // The hardware does not prefetch for stores that leave bytes out, so a loop that writes at least kFar bytes prefetches
 // the lines itself. Processors with vectors as long as a line benefit from this once the data exceeds the first-level
-// cache; they also benefit from stores that do not cross lines. Older ones do neither.
+// cache; they also benefit from stores that do not cross lines. Older processors benefit from neither.
 constexpr bool kWholeLines = kVector == 64;
 constexpr std::int64_t kFar = std::int64_t{1} << 20;
 constexpr std::int64_t kAhead = 1024;
-// Smallest number of bytes for which prefetching pays: more than the first-level cache holds, on processors that
+// Minimum number of bytes for which prefetching pays: more than the first-level cache holds, on processors that
 // benefit from it there.
 constexpr std::int64_t kBeyondFirst = kWholeLines ? std::int64_t{32} << 10 : kFar;
-constexpr std::int64_t kRunsAhead = 32;  // distance at which the runs of a list are prefetched
+constexpr std::int64_t kRunsAhead = 32;  // distance, in segments of a list, at which to prefetch
 
 // Prefetches for a read: the line is then exclusive in this core's cache, so that the store needs no second request.
-// (PREFETCHW was equally fast in lists, and a quarter slower than no prefetch for runs of two lines within the
+// (PREFETCHW was equally fast in lists, and a quarter slower than no prefetch for segments of two lines within the
 // second-level cache.)
 [[gnu::always_inline]] inline void prefetch(const std::byte* line) { __builtin_prefetch(line); }
 
-// Returns the number of runs before the first one that begins at a line; 0 if none of the next ones does. Vectors
+// Returns the number of segments before the first one that begins at a line; 0 if none of the next ones does. Vectors
 // stored from there on do not cross lines.
 inline std::int64_t runs_to_line(const std::byte* to, std::int64_t stride) {
   for (std::int64_t i = 0; i < 16; ++i) {
@@ -106,7 +106,7 @@ template <std::size_t N>
   copy_bytes<N>(to + length - N, from + length - N);
 }
 
-// Copies any length but 0, for lengths that change from run to run.
+// Copies any length except 0, for lengths that change from segment to segment.
 [[gnu::always_inline]] inline void copy_any(std::byte* __restrict to, const std::byte* __restrict from,
                                             std::size_t length) {
   if (length > 128) {
@@ -114,7 +114,7 @@ template <std::size_t N>
     return;
   }
 #if defined(__AVX512BW__) && defined(__AVX512VL__)
-  // Masks avoid branches, which would be mispredicted if lengths change from run to run.
+  // Masks avoid branches, which would be mispredicted if lengths change from segment to segment.
   if (length > 64) return copy_overlapping<64>(to, from, length);
   const __mmask64 mask = ~std::uint64_t{0} >> (64 - length);
   _mm512_mask_storeu_epi8(to, mask, _mm512_maskz_loadu_epi8(mask, from));

@@ -31,7 +31,7 @@ bool make_window(std::span<const Block> blocks, Count stride, Window* window) {
     }
   }
   window->patterns = 1;
-  if (stride < span) return true;  // patterns that interleave are moved one by one
+  if (stride < span) return true;  // patterns that interleave are moved one at a time
   window->patterns = std::min((kBytes - span) / stride + 1, kBytes / window->pattern);
   for (Count i = 1; i < window->patterns; ++i) {
     for (Count byte = 0; byte < packed; ++byte) {

@@ -1,8 +1,8 @@
 // Window: a pattern of a few blocks that is within one vector of 64 bytes, as masks and a permutation of bytes. A
-// structure is moved by one load, one permutation and one store, however many members it has; several short structures
-// are moved at once.
+// structure is moved with one load, one permutation and one store, however many members it has; several short
+// structures are moved at once.
 //
-// Made at commit, if the machine's set of moves has loops for it. Owner: the Layout. Threads: immutable.
+// Created at commit, if the machine's set of moves has loops for it. Owner: the Layout. Threads: immutable.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@
 namespace hr::layout::host {
 
 struct alignas(64) Window {
-  std::uint8_t gather[64] = {};   // packed byte: its byte of the window
-  std::uint8_t scatter[64] = {};  // byte of the window: its packed byte
+  std::uint8_t gather[64] = {};   // for each packed byte: its byte of the window
+  std::uint8_t scatter[64] = {};  // for each byte of the window: its packed byte
   std::uint64_t bytes = 0;        // mask of the window's bytes that are data, for one pattern
   Count lowest = 0;               // offset of the window's first byte from the pattern's origin
   Count pattern = 0;              // packed bytes of one pattern
@@ -23,7 +23,7 @@ struct alignas(64) Window {
   Count patterns = 0;             // number of patterns in one window, at least 1
 };
 
-// False if the blocks do not fit a window, or a byte occurs twice.
+// False if the blocks do not fit into a window, or a byte occurs twice.
 bool make_window(std::span<const Block> blocks, Count stride, Window* window);
 
 }  // namespace hr::layout::host

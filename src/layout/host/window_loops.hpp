@@ -1,4 +1,4 @@
-// The loops for patterns that fit a window (window.hpp), for processors that can permute bytes. Part of loops.hpp.
+// The loops for patterns that fit into a window (window.hpp), for processors that can permute bytes. Part of loops.hpp.
 #pragma once
 
 #include "layout/host/vector.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr bool kHasWindows = true;
 
-// Returns the mask of a window's bytes that are data of `patterns` patterns.
+// Returns the mask of those bytes of a window that are data of the first `patterns` patterns.
 inline std::uint64_t window_bytes(const Window& window, Count patterns) {
   std::uint64_t bytes = window.bytes;
   for (Count i = 1; i < patterns; ++i) bytes |= window.bytes << (i * window.stride);
@@ -32,7 +32,7 @@ inline void unpack_step(std::byte* to, const std::byte* from, __m512i scatter, _
 
 // Steps of a loop over windows.
 struct WindowSteps {
-  Count some, step, packed_step;  // patterns per step, and the bytes by which it advances on each side
+  Count some, step, packed_step;  // patterns per step, and the number of bytes by which a step advances on each side
   __mmask64 bytes, packed;        // masks of a step
   explicit WindowSteps(const Window& window)
       : some(window.patterns),

@@ -1,8 +1,8 @@
 // Kernels of the predefined reductions: result[i] = left[i] op right[i] over arrays of one representation.
 //
-// Each file of this folder instantiates one family of types and provides a list of records; find_kernel() looks them up
-// in a table made from all lists. A new representation needs a new file and a line in table.cpp. `result` is `right`,
-// or overlaps neither; `left` overlaps no other. Threads: any; no state.
+// Each file in this folder instantiates one family of types and provides a list of records; find_kernel() looks kernels
+// up in a table of all lists. A new representation needs a new file and a line in table.cpp. `result` is `right`, or
+// overlaps neither; `left` overlaps no other array. Threads: any; no state.
 #pragma once
 
 #include <array>

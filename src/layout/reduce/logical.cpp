@@ -6,7 +6,7 @@
 namespace hr::layout::reduce {
 namespace {
 
-// Fortran logicals: any value but .FALSE. is true; results are the compiler's two values.
+// Fortran logicals: any value except .FALSE. is true; results are the compiler's two values.
 template <class T, class Operation>
 void fortran_loop(const void* left_bytes, const void* right_bytes, void* result_bytes, std::size_t count) {
   const T* left = static_cast<const T*>(left_bytes);

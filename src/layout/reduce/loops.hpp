@@ -31,8 +31,7 @@ void loop(const void* left, const void* right, void* result, std::size_t count) 
   each<T, Operation>(left, right, result, count);
 }
 
-// The build is for any processor of the architecture. With wider vectors, more cache lines are fetched from another
-// core at once (two cores, sums of floats: 10 to 20 % less time).
+// The build targets any processor of the architecture. Wider vectors fetch more cache lines from another core at once.
 #if defined(__x86_64__)
 template <class T, class Operation>
 [[gnu::target("avx2")]] void wide_loop(const void* left, const void* right, void* result, std::size_t count) {
@@ -110,7 +109,7 @@ struct Lxor {
   }
 };
 
-// S compares; U, its unsigned counterpart, does the arithmetic, so that overflow is defined.
+// S is for comparisons; U, its unsigned counterpart, for arithmetic, so that overflow is defined.
 template <Basic kType, class S, class U = S>
 inline constexpr KernelRecord kIntegerRecords[] = {
     {OpKind::kMin, kType, loop<S, Min>, wide_loop<S, Min>},

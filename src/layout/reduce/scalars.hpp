@@ -9,7 +9,7 @@ namespace hr::layout {
 using Int128 = __int128;
 using Uint128 = unsigned __int128;
 using Half = _Float16;
-// The type of Fortran's REAL(16): quadruple precision of IEEE 754.
+// The type of Fortran's REAL(16): IEEE 754 quadruple precision.
 #if defined(__x86_64__)
 using Quad = __float128;
 #else

@@ -1,5 +1,5 @@
-// The maker CUDA: loads the functions of its driver into the table (mem/device.hpp), whose types and numbers follow the
-// ABI of this driver. The versioned symbol names fix each function's ABI.
+// The maker CUDA: loads the functions of its driver into the table (mem/device.hpp), whose types and numbers are those
+// of this driver's ABI. The versioned symbol names fix each function's ABI.
 #include <dlfcn.h>
 
 #include <cstring>
@@ -60,7 +60,7 @@ using device::Driver;
   X(module_function, cuModuleGetFunction)              \
   X(launch, cuLaunchKernel)
 
-// Functions for memory in chunks (VMM).
+// Functions for chunked memory (VMM).
 #define HR_CUDA_CHUNK_FUNCTIONS(X)                \
   X(chunk_retain, cuMemRetainAllocationHandle)    \
   X(chunk_export, cuMemExportToShareableHandle)   \
@@ -72,8 +72,8 @@ using device::Driver;
   X(chunk_unmap, cuMemUnmap)                      \
   X(set_access, cuMemSetAccess)
 
-// Context ids exist from CUDA 12.0 on, captures from 10.1, operations on memory in streams from 11.7, and the
-// enumeration of a module's functions from 12.4.
+// Context ids exist since CUDA 12.0, captures since 10.1, stream memory operations since 11.7, and the enumeration of a
+// module's functions since 12.4.
 #define HR_CUDA_OPTIONAL_FUNCTIONS(X)                         \
   X(context_id, cuCtxGetId)                                   \
   X(stream_is_capturing, cuStreamIsCapturing)                 \
@@ -100,7 +100,7 @@ const char* symbol_of(const char* member) {
   return member;
 }
 
-// False if the library was built without a compiler of kernels. The header gives the size of the code at byte 8.
+// False if the library was built without a kernel compiler. The header contains the size of the code at byte 8.
 bool holds_code(const unsigned char* image) {
   std::uint64_t bytes = 0;
   std::memcpy(&bytes, image + 8, sizeof bytes);

@@ -40,7 +40,8 @@ struct Free {
   void operator()(void* memory) const noexcept { std::free(memory); }
 };
 struct State final : FileState {
-  // Other processes may read these at any time; a table in use has an id. Pages that are never touched take no memory.
+  // Other processes may read these at any time; a table in use has a nonzero id. Pages that are never touched take no
+  // memory.
   std::unique_ptr<ChunkTable[], Free> tables{static_cast<ChunkTable*>(std::calloc(kTables, sizeof(ChunkTable)))};
   std::size_t open_descriptors = 0;
   std::uint64_t stamp = 0;
@@ -48,7 +49,7 @@ struct State final : FileState {
 };
 State& state() { return own<State>(); }
 
-// Leaves most of the process's descriptors to the program.
+// Returns a limit that leaves most of the process's descriptors to the program.
 std::size_t most_descriptors() noexcept {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kMostDescriptors;
@@ -80,7 +81,7 @@ Status not_exported(const char* why, DeviceAddress at) {
 }
 
 // Finds the chunk that contains an address. Drivers differ in which pair of attributes describes the chunk and which
-// the whole reservation; the smaller range is the chunk.
+// describes the whole reservation; the smaller range is the chunk.
 bool chunk_at(DeviceAddress address, DeviceAddress* base, std::uint64_t* bytes) noexcept {
   constexpr int kAnswers[][2] = {{kAttributeMappingBase, kAttributeMappingSize},
                                  {kAttributeRangeStart, kAttributeRangeSize}};

@@ -1,13 +1,13 @@
-// Exports device memory that a program has put together from chunks (VMM): opens a file
+// Exports device memory that a program has assembled from chunks (VMM): opens a file
 // descriptor for each chunk, and lists the descriptors in a table in this process's memory.
 //
 // The descriptors stay in this process. An importer reads the table, duplicates the descriptors, and reads the table's
-// id again: if it is unchanged, the descriptors referred to those chunks throughout (chunk_import.cpp). This needs the
-// permission to trace this process, as reading its host memory does (process_vm_readv). An open descriptor keeps its
+// id again: if it is unchanged, the descriptors referred to those chunks throughout (chunk_import.cpp). This requires
+// permission to trace this process, as does reading its host memory (process_vm_readv). An open descriptor keeps its
 // chunk's memory in use even after the program has unmapped it: call ChunkExport::gone() regularly. Owner of the
 // descriptors: the ChunkExports that share them. Tables and descriptors are limited in number; memory beyond that is
-// not exported. Exported memory stays exported until it is freed, as others may rely on it. Threads: library lock; the
-// tables are read by other processes at any time.
+// not exported. Exported memory stays exported until it is freed, as other processes may rely on it. Threads: library
+// lock; the tables are read by other processes at any time.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ struct ChunkTable {
     std::int64_t descriptor;
   };
   std::uint64_t stamp;  // random number of this process; set once the table is in use
-  std::uint64_t id;     // of the Export; 0: table not in use
+  std::uint64_t id;     // id of the Export; 0: table not in use
   std::uint64_t count;
   Entry chunks[kMostChunks];
 };
@@ -44,8 +44,8 @@ struct ChunkTableName {
 class ChunkExport {
  public:
   struct Chunk;  // chunk_export.cpp
-  // Exports the chunks that contain [begin, end). MPI_ERR_UNSUPPORTED_OPERATION: they cannot be exported, are too many,
-  // or do not follow one another.
+  // Exports the chunks that contain [begin, end). Errors: MPI_ERR_UNSUPPORTED_OPERATION if they cannot be exported, are
+  // too many, or are not consecutive.
   static Status make(DeviceAddress begin, DeviceAddress end, std::uint64_t id, std::unique_ptr<ChunkExport>* made);
   ~ChunkExport();
   ChunkExport(const ChunkExport&) = delete;
@@ -56,11 +56,11 @@ class ChunkExport {
   [[nodiscard]] std::size_t count() const noexcept { return chunks_.size(); }
   [[nodiscard]] ChunkTableName name() const noexcept;
 
-  // True if [begin, end) touches every one of these chunks and no other, and they are still those that were exported.
+  // True if [begin, end) overlaps each of these chunks and no other, and they are still those that were exported.
   // `first`: the buffer id of the memory at `begin` as far as the caller knows. (A range with more chunks would be
   // withdrawn if the program freed one that the caller does not use.)
   [[nodiscard]] bool holds(DeviceAddress begin, DeviceAddress end, std::uint64_t first) const noexcept;
-  // True if any of the chunks no longer exists.
+  // True if one of the chunks no longer exists.
   [[nodiscard]] bool gone() const noexcept;
 
  private:

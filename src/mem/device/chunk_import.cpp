@@ -40,7 +40,7 @@ bool read(const ChunkTableName& name, std::size_t offset, void* to, std::size_t 
   return ::process_vm_readv(static_cast<pid_t>(name.process), &here, 1, &there, 1, 0) == static_cast<ssize_t>(bytes);
 }
 
-// Duplicates the descriptors that the table lists, and notes the lengths of their chunks.
+// Duplicates the descriptors that the table lists, and records the lengths of their chunks.
 Status take_descriptors(const ChunkTableName& name, std::uint64_t id, std::vector<Descriptor>* taken,
                         MappedChunks* mapped, bool* never) {
   ChunkTable table;
@@ -100,7 +100,7 @@ Result map_all(const Context& context, const std::vector<Descriptor>& descriptor
   return driver().set_access(mapped.base, mapped.bytes, &access, 1);
 }
 
-// Unmaps the first `count` chunks, and frees the range of addresses.
+// Unmaps the first `count` chunks, and frees the address range.
 void unmap(const MappedChunks& mapped, std::size_t count) noexcept {
   DeviceAddress at = mapped.base;
   for (std::size_t i = 0; i < count; ++i) {

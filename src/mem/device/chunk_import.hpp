@@ -1,4 +1,4 @@
-// Maps chunks of other processes' memory (chunk_export.hpp) side by side into one range of addresses.
+// Maps chunks of other processes' memory (chunk_export.hpp) side by side into one address range.
 //
 // Owner: the caller, which unmaps it. Threads: library lock.
 #pragma once
@@ -19,10 +19,11 @@ struct MappedChunks {
 };
 
 // Maps the chunks that the table names, for the device of `context`; `id` as in the Export.
-// MPI_ERR_UNSUPPORTED_OPERATION: they cannot be mapped. *never: true if no memory of that process can ever be mapped.
+// Errors: MPI_ERR_UNSUPPORTED_OPERATION if they cannot be mapped. *never: true if no memory of that process can ever be
+// mapped.
 Status map_chunks(const Context& context, const ChunkTableName& table, std::uint64_t id, MappedChunks* mapped,
                   bool* never);
-// Unmaps chunks that nothing uses any more.
+// Unmaps chunks that are no longer used.
 void unmap_chunks(const MappedChunks& mapped) noexcept;
 
 }  // namespace hr::mem::device

@@ -109,7 +109,7 @@ Status Context::prepare_independent() {
   HR_TRY(made->load_all_kernels());
   static_cast<void>(made->resident_copier().prepare());
   constexpr std::size_t kStagingBytes = std::size_t{1} << 20;
-  Staging first;  // goes to the twin's free buffers
+  Staging first;  // goes to the twin's list of free buffers
   HR_TRY(first.take(*made, kStagingBytes));
   return kOk;
 }
@@ -122,7 +122,7 @@ Status Context::find_or_open(const Location& location, Context** context) {
   }
   if (ContextHandle primary = active_primary(location.device); primary != nullptr) {
     const Status opened = open(primary, location.device, context);
-    // We keep one reference until release(); the new one is released if we already have one.
+    // One reference is kept until release(); the new one is released if there already is one.
     if (!opened.ok() || (*context)->primary_retained_) {
       (void)driver().primary_release(location.device);
     } else {
@@ -139,7 +139,8 @@ Status Context::find_or_open(const Location& location, Context** context) {
               static_cast<std::size_t>(location.base), static_cast<int>(location.device));
 }
 
-// Our reference keeps the primary context alive. Only a reset of the device destroys it, which alive() detects.
+// The library's reference keeps the primary context alive. Only a reset of the device destroys it, which alive()
+// detects.
 Context* Context::retained_primary(int device) noexcept {
   if (driver().context_id == nullptr) return nullptr;
   for (const auto& known : own<Contexts>().all) {
@@ -175,7 +176,7 @@ Status Context::open(ContextHandle handle, int device, Context** context) {
       *context = known->get();
       return kOk;
     }
-    contexts.erase(known);  // our resources in it were destroyed with it
+    contexts.erase(known);  // the library's resources in it were destroyed with it
   }
   std::unique_ptr<Context> made(new Context(handle, id, device));
   {
@@ -215,7 +216,7 @@ Status Context::load_module() {
   return kOk;
 }
 
-// The driver may wait for all streams when it loads a kernel at its first use.
+// The driver may wait for all streams when it loads a kernel on first use.
 Status Context::load_all_kernels() {
   if (base_ != nullptr) return base_->load_all_kernels();
   if (module_state_ == Module::kUnknown) HR_TRY(load_module());
@@ -258,7 +259,7 @@ bool Context::can_access(const Context& other) {
     const Result result = driver().context_enable_peer(other.handle_, 0);
     accessible = result == kSuccess || result == kPeerAccessAlreadyEnabled;
   }
-  // Without ids an answer could outlive its context, so the driver is then queried every time.
+  // Without ids, a cached answer could outlive its context, so the driver is then queried every time.
   if (other.id_ != 0) peers_.emplace_back(other.id_, accessible);
   return accessible;
 }

@@ -1,9 +1,9 @@
 // Context: our state in a context of the driver that owns buffers: streams, events, our kernels, staging memory.
 //
 // We never create a context of the driver: a Context is made for one of the program's, when memory in it is first used.
-// The streams are blocking ones (flags 0), so that our work is ordered after earlier work on the legacy default stream
-// and before later work there. Operations that a program has enqueued in a stream use the context's independent twin,
-// whose streams are not (mem/independent.hpp).
+// The streams are blocking ones (flags 0), so that the library's work is ordered after earlier work on the legacy
+// default stream and before later work there. Operations that a program has enqueued in a stream use the context's
+// independent twin, whose streams are not (mem/independent.hpp).
 //
 // Owner: the state of mem/, until release_contexts() (MPI_Finalize) or until the program is found to have
 // destroyed the context (its id changed). A Context* is valid during one call of the layer above; do not keep it.
@@ -32,8 +32,8 @@ class Context {
   // in. Pool and VMM memory has none; for it, the device's primary context or else the caller's current one. The twin
   // of that context for independent memory.
   static Status of(const Location& location, Context** context);
-  // Makes everything that independent work needs, so that it need not call the driver's functions that wait for all
-  // streams while the program's stream waits for this work. The context must be current.
+  // Creates everything that independent work needs, so that it need not call driver functions that wait for all streams
+  // while the program's stream waits for this work. The context must be current.
   Status prepare_independent();
 
   // True if the context with this handle and id has not been destroyed.
@@ -52,11 +52,11 @@ class Context {
   [[nodiscard]] static bool share_time_sliced(std::uint64_t one, std::uint64_t other) noexcept {
     return one == other && (one & kTimeSlicedBit) != 0;
   }
-  // Returns the locality of the device that holds this memory; 0 for host memory, and if no context can work on it.
+  // Returns the locality of the device that holds this memory; 0 for host memory, or if no context can work on it.
   [[nodiscard]] static std::uint64_t locality_of(const Location& location);
-  // Notes that another process has memory on the device of that locality; true if the two are time-sliced on the device
-  // that holds `location`. From the first such process on, time_sliced() is true for the context there: work for the
-  // multiprocessors waits until the device has switched to this process; copy engines do not wait.
+  // Records that another process has memory on the device of that locality; true if the two are time-sliced on the
+  // device that holds `location`. Once there is such a process, time_sliced() is true for the context there: work for
+  // the multiprocessors waits until the device has switched to this process; copy engines do not wait.
   static bool note_peer_device(const Location& location, std::uint64_t locality);
   [[nodiscard]] bool time_sliced() const noexcept { return time_sliced_; }
   [[nodiscard]] int multiprocessors() const noexcept { return multiprocessors_; }
@@ -80,30 +80,30 @@ class Context {
   // return. The context must be current.
   Status set_fence(bool* set, std::uint32_t* number);
   [[nodiscard]] bool fence_passed(std::uint32_t number);
-  // Returns the Context with this handle and id, or its twin; null if there is none any more.
+  // Returns the Context with this handle and id, or its twin; null if it no longer exists.
   static Context* find(ContextHandle handle, std::uint64_t id, bool independent = false) noexcept;
   // True for a twin.
   [[nodiscard]] bool independent() const noexcept { return base_ != nullptr; }
 
-  // Copier of this context, made at first use.
+  // Copier of this context, created on first use.
   [[nodiscard]] ResidentCopier& resident_copier();
 
   // For WorkEvent: take an event from the context's free list, and put it back (if the context still exists).
   Status take_event(EventHandle* event);
   static void return_event(ContextHandle context, std::uint64_t id, EventHandle event) noexcept;
-  // For WorkEvent, too: work on a stream completes in order, so an event that is complete shows that all recorded
-  // before it on that stream are, and the driver need not be queried about these. next_record(): a number for an event
-  // that is recorded now. passed(): true if that event, or a later one on the stream, has been seen complete.
+  // Also for WorkEvent: work on a stream completes in order, so a complete event shows that all events recorded before
+  // it on that stream are complete, and the driver need not be queried about these. next_record(): a number for an
+  // event that is recorded now. passed(): true if that event, or a later one on the stream, has been seen complete.
   [[nodiscard]] std::uint64_t next_record() noexcept { return ++records_; }
   [[nodiscard]] bool passed(StreamHandle stream, std::uint64_t record) const noexcept;
   void note_passed(StreamHandle stream, std::uint64_t record) noexcept;
 
-  // Returns a kernel of the embedded image, loaded at first use. Null if the library was built without kernels, the
+  // Returns a kernel of the embedded image, loaded on first use. Null if the library was built without kernels, the
   // image does not run on this device, or the knob device_kernels is off: the caller then uses copy engines. The
   // context must be current.
   Status kernel(const char* name, FunctionHandle* function);
 
-  // True if kernels of this context may touch memory of `other`; enables the access at first use. The answer holds for
+  // True if kernels of this context may access memory of `other`; enables the access on first use. The answer holds for
   // memory allocated in a context (not pool or VMM memory, whose owner decides about access). The context must be
   // current.
   bool can_access(const Context& other);
@@ -168,9 +168,9 @@ class Context {
   std::uint32_t last_fence_ = 0;
   std::uint32_t looks_at_fence_ = 0;
   std::uint64_t idle_epoch_ = 0;
-  std::uint64_t alive_epoch_ = 0;  // driver epoch in which it was last seen alive
-  Context* base_ = nullptr;        // of a twin: the context whose twin it is
-  std::unique_ptr<Context> twin_;  // null before independent work is first done
+  std::uint64_t alive_epoch_ = 0;  // driver epoch in which the context was last seen alive
+  Context* base_ = nullptr;        // in a twin: the context whose twin this is
+  std::unique_ptr<Context> twin_;  // null until there is independent work
   std::unique_ptr<ResidentCopier> resident_copier_;
   std::vector<EventHandle> free_events_;
   std::uint64_t records_ = 0;

@@ -1,4 +1,4 @@
-// mem::copy: contiguous copies between any kinds of memory.
+// mem::copy: contiguous copies between all kinds of memory.
 #include <algorithm>
 #include <cstring>
 
@@ -29,7 +29,7 @@ const char* kind_name(const Location& where) noexcept {
   return "?";
 }
 
-// Both make short copies between host memory and a time-sliced device, by a copy engine and through pinned memory.
+// Both perform short copies between host memory and a time-sliced device, with a copy engine and through pinned memory.
 Status copy_in_short(Context& context, void* to, const void* from, std::size_t bytes) {
   const device::TwoRows rows{bytes};
   device::PinnedStaging staging;
@@ -49,7 +49,7 @@ Status copy_out_short(Context& context, void* to, const void* from, std::size_t 
   return kOk;
 }
 
-// Copies if one side is on a device, or both are in the same context: one copy by that context's engine.
+// Copies if one side is on a device, or both are in the same context: one copy with that context's engine.
 Status copy_within(Context& context, void* to, const Location& to_where, const void* from, const Location& from_where,
                    std::size_t bytes) {
   Current current(context);
@@ -72,7 +72,7 @@ Status copy_within(Context& context, void* to, const Location& to_where, const v
 
 // Copies between memory of two contexts. The driver's peer copy needs memory that belongs to a context on both sides.
 // Pool and VMM memory does not, and its owner decides whether the peer may access it; so such a side is staged in the
-// library's memory on its device, piece by piece.
+// library's memory on its device, one piece at a time.
 Status copy_between(Context& to_context, Context& from_context, DeviceAddress to, bool stage_to, DeviceAddress from,
                     bool stage_from, std::size_t bytes) {
   HR_TRY(to_context.order_after(from_context));

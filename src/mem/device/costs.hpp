@@ -1,4 +1,4 @@
-// Costs of a maker's devices, for the models that choose among ways to move data (p2p/protocol/rendezvous.hpp). They do
+// Costs of a maker's devices, for the models that choose among data paths (p2p/protocol/rendezvous.hpp). They do
 // not depend on the transport.
 //
 // They are those of server devices. Constant. Threads: any.
@@ -7,14 +7,14 @@
 namespace hr::mem::device {
 
 struct Costs {
-  double copy_seconds = 10e-6;  // one copy or kernel by a device, until its end is noticed
+  double copy_seconds = 10e-6;  // one copy or kernel on a device, until its completion is noticed
   // Copies between device memory and pinned host memory, and two such copies that overlap piecewise.
   double pinned_bytes_per_second = 50e9;
   double pinned_seconds = 18e-6;
   double peer_bytes_per_second = 150e9;     // copies between the memory of two devices
   double device_bytes_per_second = 1.4e12;  // copies within a device
-  double switch_seconds = 150e-6;  // a time-sliced device (docs/adr/0020-time-sliced-gpu.md) until it has switched to a
-                                   // process that has work for its multiprocessors
+  double switch_seconds = 150e-6;  // time until a time-sliced device (docs/adr/0020-time-sliced-gpu.md) has switched to
+                                   // a process with work for its multiprocessors
   double piece_seconds = 20e-6;    // a blocking copy of a short piece
 };
 

@@ -1,9 +1,9 @@
-// DeferredFrees: driver calls that free something, put off while a stream of the program may be waiting for this
+// DeferredFrees: driver calls that free something, deferred while a stream of the program may be waiting for this
 // library.
 //
 // The driver frees memory, pinned memory and mappings of other processes' memory only when all streams of the context
-// are done. A stream that waits for an operation of ours is done only after this thread has continued, so such a call
-// would never return. While a Hold exists, the calls are collected; the end of the last Hold makes them.
+// are done. A stream that waits for an operation of this library is done only after this thread has continued, so such
+// a call would never return. While a Hold exists, the calls are collected; they are made when the last Hold ends.
 //
 // Owner: process-wide, until release_contexts(). Threads: library lock.
 #pragma once
@@ -16,7 +16,7 @@ class DeferredFrees {
  public:
   enum class Kind : std::uint8_t { kDevice, kPinned, kImport };
 
-  // While one exists, nothing is freed.
+  // While a Hold exists, nothing is freed.
   class Hold {
    public:
     void set(bool held) noexcept;
@@ -31,9 +31,9 @@ class DeferredFrees {
   [[nodiscard]] static bool held() noexcept { return holds_ != 0; }
 
   // Frees what is at `address`, now or at the end of the last Hold. The context must be current, and may be destroyed
-  // before the end of the Hold. Failures are ignored: the program has ended its use of the device then.
+  // before the end of the Hold. Failures are ignored: they mean that the program has ended its use of the device.
   static void free(Kind kind, ContextHandle context, std::uint64_t context_id, DeviceAddress address) noexcept;
-  // Frees everything that is left. Called when no stream can wait any more.
+  // Frees everything that is left. Called when no stream can be waiting.
   static void flush() noexcept;
 
  private:

@@ -8,7 +8,7 @@
 namespace hr::mem::device {
 
 Status Staging::take(Context& context, std::size_t bytes) {
-  // Powers of two, so that a freed buffer fits the next request of about its size.
+  // Powers of two, so that a freed buffer can serve the next request of about its size.
   std::size_t rounded = 65536;
   while (rounded < bytes) rounded *= 2;
   context_ = &context;
@@ -59,7 +59,7 @@ DeviceBuffer::~DeviceBuffer() {
 }
 
 std::size_t staging_piece() noexcept {
-  // The largest power of two within the bound, so that a piece fits a cached buffer exactly.
+  // The largest power of two within the limit, so that a piece fills a cached buffer exactly.
   std::size_t piece = 65536;
   while (piece * 2 <= knobs().device_staging_bytes) piece *= 2;
   return piece;

@@ -1,4 +1,4 @@
-// Device memory of the library: for the duration of a transfer (Staging), or until its owner frees it (DeviceBuffer).
+// The library's device memory: for the duration of a transfer (Staging), or until its owner frees it (DeviceBuffer).
 // Threads: library lock.
 #pragma once
 
@@ -11,8 +11,8 @@
 
 namespace hr::mem::device {
 
-// Device memory for staging, taken from the context's cache and returned to it; knob device_staging_bytes bounds the
-// cache. The work that used it must be done or ordered before the next use on stream().
+// Device memory for staging, taken from the context's cache and returned to it; the knob device_staging_bytes limits
+// the cache. The work that used the memory must be done, or ordered before the next use on stream().
 class Staging {
  public:
   Staging() = default;

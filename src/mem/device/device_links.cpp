@@ -5,7 +5,7 @@
 namespace hr::mem::device {
 namespace {
 
-// The bus id alone: whether processes take turns on the device does not matter here.
+// The bus id alone: whether processes are time-sliced on the device does not matter here.
 constexpr std::uint64_t kBusId = (std::uint64_t{1} << 63) - 1;
 
 }  // namespace

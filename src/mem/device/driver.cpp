@@ -42,8 +42,8 @@ struct Scoped<kMember> {
   }
 };
 
-// Wraps the given members in a CaptureScope. Calls that only enqueue work on our streams or order it, and queries about
-// pointers and contexts, do not need it.
+// Wraps the given members in a CaptureScope. Calls that only enqueue work on the library's streams or order it, and
+// queries about pointers and contexts, do not need it.
 template <auto... kMembers>
 void scope() noexcept {
   bare = table;
@@ -68,7 +68,7 @@ bool has_devices(const Driver& driver) {
   return driver.init(0) == kSuccess && driver.device_get_count(&devices) == kSuccess && devices > 0;
 }
 
-// A single driver is used without being asked for devices, which would start it.
+// A single driver is used without querying its devices, which would start it.
 bool open_driver() {
   std::vector<Driver> open;
   for (const Maker* const maker : makers()) {

@@ -1,4 +1,4 @@
-// ExportedBuffer: device memory of the library that other processes map, for data that they cannot access in place.
+// ExportedBuffer: the library's device memory that other processes map, for data that they cannot access in place.
 //
 // Owner: its user; freed with it, or with its context if that is destroyed first. Threads: library lock.
 #pragma once

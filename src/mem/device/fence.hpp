@@ -1,10 +1,10 @@
 // Fence: marks the work that the program has put on the legacy default stream before a call; polled for its completion.
 //
-// First the default stream itself is queried (1.5 us each time on an H200), once for calls in close succession
+// First, the default stream itself is queried, once for calls in close succession
 // (base/driver_epoch.hpp): usually it is idle, or soon will be. But it also counts as busy while any other blocking
-// stream works, the program's or ours, which does not concern a message. So if it stays busy, the fence becomes a
-// number that a blocking stream of ours, used for nothing else, writes into host memory. Such a write takes some
-// microseconds, during which the default stream counts as busy again; so not every message causes one. The knob
+// stream has work, which is irrelevant for a message. So if it stays busy, the fence becomes a number that a blocking
+// stream of the library, used for nothing else, writes into host memory. Such a write takes some microseconds, during
+// which the default stream counts as busy again; so not every message causes such a write. The knob
 // default_stream=ignore makes every fence count as passed. Owner: the operation that must come after that work.
 // Threads: library lock.
 #pragma once
@@ -18,11 +18,11 @@ class Fence {
  public:
   // True if no fence is needed now: the default stream of that context is known to be idle, or does not matter.
   [[nodiscard]] static bool needless(const Location& where);
-  // Sets the fence after the work that is now on the default stream of the context of `where` (perhaps later work,
-  // too).
+  // Sets the fence after the work that is now on the default stream of the context of `where` (and perhaps after later
+  // work).
   Status set(const Location& where);
-  // True once that work is done. On a device in an error state it counts as done: the next work there reports the
-  // error.
+  // True once that work is done. On a device in an error state, the work counts as done: the next work there reports
+  // the error.
   [[nodiscard]] bool passed();
 
  private:

@@ -34,13 +34,13 @@ namespace {
 struct Exported {
   Export data;
   std::vector<int> processes;           // processes that have the Export
-  std::unique_ptr<ChunkExport> chunks;  // null unless it is memory in chunks
+  std::unique_ptr<ChunkExport> chunks;  // null unless the memory is chunked
 
   [[nodiscard]] std::size_t questions() const noexcept { return chunks == nullptr ? 1 : chunks->count(); }
 };
 static_assert(sizeof(ChunkTableName) <= sizeof(IpcHandle));
 
-// Largest number of queries that a sweep makes to the driver, 0.1 us each.
+// Maximum number of driver queries per sweep.
 constexpr std::size_t kQuestionsASweep = 64;
 
 struct Refusal {
@@ -55,7 +55,7 @@ struct State final : FileState {
   std::vector<Exported> exports;
   std::size_t next_swept = 0;
   std::uint64_t chunk_exports = 0;  // made so far
-  std::vector<int> hidden_from;     // processes that cannot map memory in chunks
+  std::vector<int> hidden_from;     // processes that cannot map chunked memory
   ExportHooks export_hooks;
   std::vector<std::unique_ptr<Mapping>> mappings;
   std::uint64_t uses = 0;
@@ -103,7 +103,7 @@ void make_room() {
     for (const auto& mapping : mappings) {
       if (mapping->pins == 0 && (oldest == nullptr || mapping->used < oldest->used)) oldest = mapping.get();
     }
-    if (oldest == nullptr) return;  // all are in use, so the bound is exceeded for now
+    if (oldest == nullptr) return;  // all are in use, so the limit is exceeded for now
     close_if([&](const Mapping& mapping) { return &mapping == oldest; });
     add(Statistic::device_ipc_evictions);
   }

@@ -2,13 +2,13 @@
 //
 // The exporter sends an Export in a message; the importer maps that memory once and keeps the mapping. Memory that the
 // exporter's program frees stays in use while it is mapped anywhere. So the exporter looks for freed allocations
-// (sweep_exports(), by the driver's buffer id, which differs for every allocation ever made) and notifies the processes
-// that have the Export, which then unmap the memory (revoke_import()).
+// (sweep_exports(), with the driver's buffer id, which is unique among all allocations ever made) and notifies the
+// processes that have the Export, which then unmap the memory (revoke_import()).
 //
-// Memory that the driver allocates in one call is exported by legacy IPC, one allocation at a time; memory in chunks
-// (VMM) by file descriptors (chunk_export.hpp), as many chunks as are needed. Pool and managed memory cannot be
-// exported. Owner: the tables belong to the state of mem/, until release_ipc(). A mapping in use is pinned and outlives
-// its revocation until it is unpinned. Threads: library lock. No function here waits for the device, but opening and
+// Memory that the driver allocates in one call is exported with legacy IPC, one allocation at a time; chunked memory
+// (VMM) with file descriptors (chunk_export.hpp), as many chunks as needed. Pool and managed memory cannot be exported.
+// Owner: the tables belong to the state of mem/, until release_ipc(). A mapping in use is pinned and outlives its
+// revocation until it is unpinned. Threads: library lock. No function here waits for the device, but opening and
 // closing a mapping takes the driver a millisecond.
 #pragma once
 
@@ -22,12 +22,13 @@ namespace hr::mem::device {
 
 // Trivially copyable; takes 88 bytes of a message.
 struct Export {
-  std::uint64_t id = 0;    // of the allocation in the exporter; 0: none
+  std::uint64_t id = 0;    // id of the allocation in the exporter; 0: none
   std::uint64_t base = 0;  // its address there
   std::uint64_t bytes = 0;
   IpcHandle handle{};  // or, for chunks, a ChunkTableName
 
-  // Set in the id if this is a range of chunks instead of an allocation: the id is then ours, and equals no buffer id.
+  // Set in the id if this is a range of chunks instead of an allocation: the id is then the library's own, and equals
+  // no buffer id.
   static constexpr std::uint64_t kChunks = std::uint64_t{1} << 63;
   [[nodiscard]] bool chunks() const noexcept { return (id & kChunks) != 0; }
   [[nodiscard]] bool covers(DeviceAddress begin, DeviceAddress end) const noexcept {
@@ -35,20 +36,20 @@ struct Export {
   }
 };
 
-// Addresses to be made accessible to others.
+// Addresses to be made accessible to other processes.
 struct Range {
   DeviceAddress begin = 0;
   DeviceAddress end = 0;
 };
 
-// *out: the allocation that `where` describes, or the chunks that contain the range, for `processes` (their numbers in
-// the job). MPI_ERR_UNSUPPORTED_OPERATION for memory that cannot be exported.
+// *out: receives the allocation that `where` describes, or the chunks that contain the range, for `processes` (their
+// numbers in the job). Errors: MPI_ERR_UNSUPPORTED_OPERATION for memory that cannot be exported.
 Status export_to(std::span<const int> processes, const Location& where, const Range& range, Export* out);
-// Does the same for a whole allocation and one process.
+// Exports a whole allocation to one process.
 Status export_to(int process, const Location& where, Export* out);
 // True if export_to() is worth trying.
 [[nodiscard]] bool exports_to(int process, const Location& where) noexcept;
-// Notes that `process` cannot map this process's memory in chunks.
+// Records that `process` cannot map this process's chunked memory.
 void hide_chunks_from(int process);
 
 // Functions by which the caller is notified about exports.
@@ -58,7 +59,7 @@ struct ExportHooks {
   void (*begin)() = nullptr;
   // Called when an allocation exported to `process` has been freed.
   void (*revoke)(int process, std::uint64_t id) = nullptr;
-  // Called when memory in chunks of `process` cannot be mapped here.
+  // Called when chunked memory of `process` cannot be mapped here.
   void (*refuse)(int process) = nullptr;
 };
 void set_export_hooks(const ExportHooks& hooks) noexcept;
@@ -72,9 +73,9 @@ void sweep_exports();
 struct Mapping;
 [[nodiscard]] DeviceAddress base_of(const Mapping& mapping) noexcept;
 
-// Maps it for use in `context` (which must be current), or finds it in the cache; pinned until unpin().
-// MPI_ERR_UNSUPPORTED_OPERATION: the driver or the system refuses (no access between the devices, another container),
-// and the error's text says why; later calls for the same process, context and kind of memory fail at once.
+// Maps exported memory for use in `context` (which must be current), or finds it in the cache; pinned until unpin().
+// Errors: MPI_ERR_UNSUPPORTED_OPERATION if the driver or the system refuses (no access between the devices, another
+// container), with the reason; later calls for the same process, context and kind of memory fail immediately.
 Status map_import(Context& context, int process, const Export& what, Mapping** mapping);
 void unpin(Mapping* mapping) noexcept;
 void revoke_import(int process, std::uint64_t id) noexcept;

@@ -8,7 +8,7 @@ Status PinnedRange::pin(Context& context, std::span<std::byte> memory) {
   memory_ = nullptr;
   const Result result =
       driver().host_register(memory.data(), memory.size(), kHostRegisterPortable | kHostRegisterDeviceMap);
-  // Already registered in a context that no longer exists: that is good enough.
+  // Already registered in a context that no longer exists: that suffices.
   if (result != kHostAlreadyRegistered) {
     HR_TRY(report(result, "host_register", context.device(), "%zu bytes of shared memory at %p", memory.size(),
                   static_cast<void*>(memory.data())));

@@ -2,7 +2,7 @@
 // speed and without the CPU.
 //
 // Owner: the owner of the memory's mapping, which must outlast this. The registration is valid in all contexts, but
-// ends with the one in which it was made; pin() then makes another. Threads: library lock.
+// ends with the one in which it was made; pin() then creates another. Threads: library lock.
 #pragma once
 
 #include <cstddef>

@@ -22,7 +22,7 @@ Status PinnedStaging::take(Context& context, std::size_t bytes) {
     free.erase(fits);
     return kOk;
   }
-  // Powers of two, so that returned memory fits the next request of about its size.
+  // Powers of two, so that returned memory can serve the next request of about its size.
   const std::size_t rounded = std::bit_ceil(std::max(bytes, kLeast));
   void* memory = nullptr;
   HR_DEVICE(context.device(), host_allocate, (&memory, rounded, kHostRegisterPortable), "%zu bytes for staging",

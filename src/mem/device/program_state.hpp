@@ -1,4 +1,4 @@
-// Reports the program's use of devices so far without changing it: no context is made or made current.
+// Reports the program's use of devices so far without changing it: no context is created or made current.
 //
 // For checks. Without a usable driver, or before the program has initialised it, the functions return -1, false or 0.
 // Threads: library lock; "current" is the calling thread's.

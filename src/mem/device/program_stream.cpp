@@ -120,7 +120,7 @@ bool ProgramStream::can_be_captured() {
   return capturable_ == Ability::kYes;
 }
 
-// Captures operations of a stream of the library: all in one call, if the driver can do that.
+// Captures operations of a stream of the library, all in one call if the driver supports that.
 bool ProgramStream::try_capture() {
   Context* const ours = context();
   const Driver& calls = driver();

@@ -1,10 +1,10 @@
-// ProgramStream: a stream of the program, in which the library puts writes and waits of words.
+// ProgramStream: a stream of the program, in which the library enqueues writes of words and waits for words.
 //
 // A stream that waits for a word holds no multiprocessor. Everything that the stream did before a write is visible to
-// the host once the word is; everything that the host or another device did before it set a word is visible to what
-// follows the wait.
+// the host once the word is; everything that the host or another device did before it set a word is visible to the work
+// after the wait.
 //
-// Owner: none; the program owns the stream. Threads: append() any, one at a time for a stream; the rest library lock.
+// Owner: none; the program owns the stream. Threads: append(): any, one at a time per stream; all others: library lock.
 #pragma once
 
 #include <cstdint>
@@ -17,33 +17,33 @@ namespace hr::mem::device {
 
 class ProgramStream {
  public:
-  // Errors: MPI_ERR_OTHER (no driver, no current context, a driver without these operations), MPI_ERR_ARG (the stream
-  // of each thread, which names several streams; a handle that the driver does not know).
+  // Errors: MPI_ERR_OTHER (no driver, no current context, a driver without these operations), MPI_ERR_ARG (the
+  // per-thread default stream, which stands for several streams; a handle that the driver does not know).
   static Status open(StreamHandle handle, ProgramStream* made);
 
   [[nodiscard]] StreamHandle handle() const noexcept { return handle_; }
-  // Returns our state in its context; null if the program has destroyed that.
+  // Returns the library's state in its context; null if the program has destroyed that.
   [[nodiscard]] Context* context() const noexcept { return Context::find(context_, id_); }
 
   enum class Capture : std::uint8_t { kNone, kActive, kBroken };
   // Reports whether the program is capturing the stream, which must exist. Errors: MPI_ERR_OTHER (its context was
   // destroyed, its device failed).
   Status capture(Capture* state) const;
-  // True if the driver can capture the operations of append(). Tries it once, with a stream of the library.
+  // True if the driver can capture the operations of append(). Tries this once, with a stream of the library.
   [[nodiscard]] bool can_be_captured();
 
-  // Both make one operation for append().
+  // Both create an operation for append().
   [[nodiscard]] static StreamOperation write(DeviceAddress word, std::uint32_t value) noexcept;
-  // Waits until *word - value is not negative, as a signed number.
+  // The wait ends when *word - value, as a signed number, is not negative.
   [[nodiscard]] StreamOperation wait(DeviceAddress word, std::uint32_t value) const noexcept;
-  // Puts the operations at the end of the stream, in this order. May wait for room in the stream: call it without the
-  // library lock.
+  // Appends the operations to the stream, in this order. May wait for space in the stream: call it without the library
+  // lock.
   Status append(std::span<StreamOperation> operations) const;
-  // Puts a kernel with one parameter there. As append().
+  // Appends a kernel with one parameter; otherwise like append().
   Status launch(FunctionHandle function, unsigned blocks, unsigned threads, void* parameter) const;
-  // True if the stream has done everything that it has now. It must not be captured.
+  // True if the stream has done all work submitted so far. The stream must not be captured.
   [[nodiscard]] bool idle() const noexcept;
-  // Waits until the stream has done everything that it has now. Call it without the library lock.
+  // Waits until the stream has done all work submitted so far. Call it without the library lock.
   Status synchronize() const;
 
  private:

@@ -17,12 +17,12 @@ using kernels::CopyEntry;
 using kernels::CopyMailbox;
 using kernels::kMailboxEntries;
 
-// Longer than the time between two messages of a ping-pong.
+// Must be longer than the time between two messages of a ping-pong.
 constexpr std::uint32_t kIdleExitNanoseconds = 25000;
 // The kernel runs some microseconds after its launch. Copies submitted late in that time wait for it, others do not.
 constexpr double kStartWaitSeconds = 3e-6;
 constexpr double kStartSeconds = 10e-6;
-constexpr unsigned kPolls = 1024;         // between queries of the driver for errors
+constexpr unsigned kPolls = 1024;         // number of polls between queries of the driver for errors
 constexpr unsigned kMaxIdleLaunches = 4;  // after this many in a row, up to 2^4 - 1 launches are skipped
 constexpr std::size_t kPageBytes = 4096;
 static_assert(sizeof(CopyMailbox) <= kPageBytes);
@@ -34,8 +34,8 @@ void write(std::uint64_t& word, std::uint64_t value) {
   std::atomic_ref<std::uint64_t>(word).store(value, std::memory_order_release);
 }
 
-// Measured on two H200. With more than one block, passing on the entries takes 0.8 us, which pays if there is more to
-// copy than one block keeps in flight.
+// With more than one block, forwarding the entries takes time, which pays if there is more to copy than one block keeps
+// in flight.
 std::uint32_t blocks_for(std::size_t bytes) {
   constexpr std::size_t kOne = std::size_t{64} << 10, kHalf = std::size_t{320} << 10;
   return bytes <= kOne ? 1 : bytes <= kHalf ? kernels::kResidentBlocks / 2 : kernels::kResidentBlocks;
@@ -179,9 +179,9 @@ void ResidentCopier::stop() {
   launched_ = false;
   const bool idle = next_ == first_;
   idle_launches_ = idle ? std::min(idle_launches_ + 1, kMaxIdleLaunches) : 0;
-  // The number is random, because otherwise the same waits of a program whose waits alternate would always be skipped.
+  // The number is random, because otherwise, in a program whose waits alternate, the same ones would always be skipped.
   skipped_launches_ = idle ? random_() % (1U << idle_launches_) : 0;
-  // Also written for a kernel that has exited: it was waiting for this number, which must not be used again.
+  // Also written for a kernel that has exited, because it was waiting for this number, which must not be reused.
   write_entry(0, 0, 0);
 }
 

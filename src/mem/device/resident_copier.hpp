@@ -28,7 +28,7 @@ class Context;
 
 class ResidentCopier {
  public:
-  // Largest copy that one entry can hold, in bytes.
+  // Maximum size in bytes of a copy in one entry.
   static constexpr std::size_t kLargest = std::size_t{1} << 20;
 
   enum class Progress : std::uint8_t { kPending, kDone, kExited };
@@ -37,17 +37,17 @@ class ResidentCopier {
   ResidentCopier(const ResidentCopier&) = delete;
   ResidentCopier& operator=(const ResidentCopier&) = delete;
 
-  // Launches it for copies of up to `bytes`, if it does not run. Does nothing if entries of the last launch are pending
-  // or it has not started yet, or if the kernel cannot run: no kernels, no memory, a device in an error state. If the
-  // last launches got no entry, launches it only occasionally. The context must be current.
+  // Launches the kernel for copies of up to `bytes`, unless it is running. Does nothing if entries of the last launch
+  // are pending or that launch has not started yet, or if the kernel cannot run: no kernels, no memory, a device in an
+  // error state. If the last launches got no entry, launches it only occasionally. The context must be current.
   void launch(std::size_t bytes);
   // False if launch() would do nothing.
   [[nodiscard]] bool wants_launch(std::size_t bytes) const;
-  // Makes the kernel exit after the entries that it has.
+  // Makes the kernel exit after its pending entries.
   void stop();
-  // Disables it for good, as other processes need the device while this one waits.
+  // Disables the kernel permanently, because other processes need the device while this one waits.
   void disable() noexcept { disabled_ = true; }
-  // True unless it is disabled or known to be unable to run.
+  // True unless the kernel is disabled or known to be unable to run.
   [[nodiscard]] bool usable() const noexcept { return !disabled_ && state_ != State::kImpossible; }
 
   // running(): the kernel accepts copies of that size now. starting_soon(): it soon will, so that waiting for it is
@@ -56,13 +56,13 @@ class ResidentCopier {
   [[nodiscard]] bool starting_soon(std::size_t bytes) const;
   // False if the mailbox is full. `bytes` > 0.
   bool submit(DeviceAddress target, DeviceAddress source, std::size_t bytes, std::uint32_t* entry);
-  // Must be called until the answer is not kPending; after an error of the device the entry counts as ended.
+  // Must be called until the answer is not kPending; after a device error, the entry counts as ended.
   Status poll(std::uint32_t entry, Progress* answer);
 
   // Waits until the kernel has exited. The context must be current.
   void release() noexcept;
 
-  // Makes the memory and the stream that launch() needs, if they do not exist yet. False: the kernel cannot run.
+  // Creates the memory and the stream that launch() needs, if they do not exist yet. False: the kernel cannot run.
   bool prepare();
 
  private:
@@ -76,7 +76,7 @@ class ResidentCopier {
   Context& context_;
   enum class State : std::uint8_t { kNew, kReady, kImpossible } state_ = State::kNew;
   bool disabled_ = false;
-  bool launched_ = false;  // and not stopped since; may have exited by itself
+  bool launched_ = false;  // and not stopped since; the kernel may have exited by itself
   bool running_ = false;   // all blocks of this launch have been seen running
   kernels::CopyMailbox* mailbox_ = nullptr;
   DeviceAddress relay_ = 0;
@@ -96,13 +96,13 @@ class ResidentCopier {
 // A copy submitted to the resident copy kernel of a context; its submitter keeps it until poll() reports its outcome.
 class ResidentCopy {
  public:
-  // Accepts the copy if the resident copy kernel of the context is running, or soon will be; else false. `bytes` > 0.
+  // Accepts the copy if the context's resident copy kernel is running, or soon will be; else false. `bytes` > 0.
   bool begin(Context& context, DeviceAddress target, DeviceAddress source, std::size_t bytes);
   [[nodiscard]] bool active() const noexcept { return state_ != State::kNone; }
   // kExited: the copy has not been made, and the caller must make it.
   Status poll(ResidentCopier::Progress* answer);
 
-  // *context: the one that it was submitted to. Errors: that context no longer exists.
+  // *context: the one to which the copy was submitted. Errors: that context no longer exists.
   Status context(Context** context) const;
   [[nodiscard]] DeviceAddress target() const noexcept { return target_; }
   [[nodiscard]] DeviceAddress source() const noexcept { return source_; }

@@ -38,7 +38,7 @@ Status TwoRows::start_in(Context& context, StreamHandle stream, DeviceAddress ro
   PitchedCopy copy = two_rows(width(), rows, pitch(), run, width());
   HR_DEVICE(context.device(), copy_pitched_async, (&copy, stream), "%zu bytes to %#llx", bytes, run);
   if (odd()) {
-    // Two rows of one byte each: the first byte again, and the last.
+    // Two rows of one byte each: the first byte once more, and the last.
     copy.source_pitch = last();
     copy.target_pitch = bytes - 1;
     copy.width = 1;

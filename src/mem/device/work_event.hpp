@@ -22,8 +22,8 @@ class WorkEvent {
   Status record(Context& context, StreamHandle stream);
   [[nodiscard]] bool recorded() const noexcept { return event_ != nullptr; }
   // *done: true if the work is complete and its effects are visible to every stream, the CPU and peers. A failure of
-  // the work is an error, and the work counts as done. `what` names it in the error's text. Asks the driver only if no
-  // later event of the stream has been seen complete: of several, poll the latest first.
+  // the work is an error, and the work counts as done. `what` names the work in the error message. Queries the driver
+  // only if no later event of the stream has been seen complete: of several, poll the latest first.
   Status poll(const char* what, bool* done);
 
  private:

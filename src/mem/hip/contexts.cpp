@@ -5,11 +5,11 @@
 namespace hr::mem::hip {
 namespace {
 
-// More than a host has, partitions of devices included.
+// More than a host has, including partitions of devices.
 constexpr int kMostDevices = 256;
 const char handles[kMostDevices] = {};  // the addresses of these elements are the handles
 
-// Devices that were current before each push of this thread; the library nests few.
+// Devices that were current before each push of this thread; the library nests only a few.
 constexpr int kDeepest = 32;
 struct Pushed {
   int before[kDeepest];
@@ -79,8 +79,8 @@ Result context_current(device::ContextHandle* context) {
   return result;
 }
 
-// Always fails, as memory of a pool cannot be distinguished from other memory, and kernels of another device may not
-// touch it unless the pool's owner allows that. Copies between devices need no access.
+// Always fails, as pool memory cannot be distinguished from other memory, and kernels of another device may access it
+// only if the pool's owner allows that. Copies between devices need no access.
 Result context_enable_peer(device::ContextHandle, unsigned) { return kNotFound; }
 
 Result context_id(device::ContextHandle context, unsigned long long* id) {

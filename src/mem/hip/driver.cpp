@@ -135,7 +135,7 @@ Result device_get_attribute(int* value, int attribute, int device) {
       const QuietCalls quietly;
       return quietly(runtime().hipDeviceGetAttribute(value, kMultiprocessorCount, device));
     }
-    case device::kDeviceMps:  // queues of several processes run at the same time
+    case device::kDeviceMps:  // queues of several processes run concurrently
       *value = 1;
       return device::kSuccess;
     case device::kDeviceFlushesRemoteWrites:
@@ -203,8 +203,8 @@ Result stream_context(StreamHandle stream, device::ContextHandle* context) {
   return result;
 }
 
-// False if the library was built without a compiler of these kernels. The number of code objects follows the 24
-// characters that begin a bundle of them.
+// False if the library was built without a compiler for these kernels. A bundle begins with 24 characters, which the
+// number of code objects follows.
 bool holds_code(const unsigned char* bundle) {
   std::uint64_t count = 0;
   std::memcpy(&count, bundle + 24, sizeof count);

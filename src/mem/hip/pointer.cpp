@@ -1,7 +1,7 @@
 // Differences between versions, and traps:
 // - Host memory that HIP does not know is an error before ROCm 6, and "unregistered" since.
 // - ROCm 5 counts memory types from 0 (host, device), later versions from 1; managed memory has a type only later.
-// - Buffer ids have 32 bits. The attribute for the size of a range has 32 bits, too, so it is not used.
+// - Buffer ids have 32 bits. The attribute for the size of a range also has 32 bits, so it is not used.
 // - A range of chunks (VMM) is recognised by being unsuitable for export; versions that do not report that are queried
 //   for the chunk.
 #include "mem/hip/pointer.hpp"
@@ -62,7 +62,7 @@ Range range_of(DeviceAddress address) noexcept {
   return address - range.start < range.bytes ? range : Range{};
 }
 
-// False for a range of chunks that the program has put together.
+// False for a range of chunks that the program has assembled.
 bool allocated_at_once(DeviceAddress address) noexcept {
   const QuietCalls quietly;
   int answer = 1;

@@ -1,4 +1,4 @@
-// Runtime: the functions of AMD's HIP runtime (libamdhip64) that the library uses, of ROCm 5.2 and newer.
+// Runtime: the functions of AMD's HIP runtime (libamdhip64) that the library uses, in ROCm 5.2 and later.
 //
 // Names, shapes and numbers are those of hip/hip_runtime_api.h of ROCm 5.2, 6 and 7, declared here with the types of
 // the table (mem/device.hpp), which are passed in the same way. Handles of devices, streams and events are the
@@ -37,7 +37,7 @@ inline constexpr int kCopyByAddresses = 4;                     // hipMemcpyDefau
 inline constexpr unsigned kHostCoherent = 0x40000000;          // hipHostMallocCoherent
 inline constexpr unsigned kEventReleaseToSystem = 0x80000000;  // hipEventReleaseToSystem
 
-// X(symbol, parameters): all return a result, except those of the second list.
+// X(symbol, parameters): all return a result, except those in the second list.
 #define HR_HIP_FUNCTIONS(X)                                                                                       \
   X(hipInit, (unsigned flags))                                                                                    \
   X(hipRuntimeGetVersion, (int*))                                                                                 \
@@ -104,16 +104,16 @@ struct Runtime {
   int major = 0;  // of ROCm
 };
 
-// Opens the runtime that the program has loaded, else the newest one that is found, and checks that it has the required
+// Opens the runtime that the program has loaded, else the newest one found, and checks that it has the required
 // functions and detects a device. False: the reason has been logged, and the runtime must not be used.
 bool open_runtime();
 
 [[nodiscard]] const Runtime& runtime() noexcept;
 
-// QuietCalls: restores the thread's last error, which programs read by hipGetLastError() after their own calls. Without
-// it, they would mistake an expected failure of the library's call (host memory, unfinished work) for one of their own.
-// From ROCm 7 on, an error stays until it is read, so an error of the program's own calls is left unchanged. In earlier
-// versions, each call replaces it.
+// QuietCalls: restores the thread's last error, which programs read with hipGetLastError() after their own calls.
+// Without it, they would mistake an expected failure of the library's call (host memory, unfinished work) for one of
+// their own. Since ROCm 7, an error stays until it is read, so an error of the program's own calls is left unchanged.
+// In earlier versions, each call replaces it.
 class QuietCalls {
  public:
   QuietCalls() noexcept : was_clean_(runtime().major < 7 || runtime().hipPeekAtLastError() == device::kSuccess) {}

@@ -8,7 +8,7 @@
 namespace hr::p2p::channel {
 namespace {
 
-// One word, so that the initial-exec model of thread-local storage has room for it: every message reads it.
+// One word, so that it fits into the static thread-local storage of the initial-exec model: every message reads it.
 __attribute__((tls_model("initial-exec"))) constinit thread_local Channel* delivering = nullptr;
 
 Envelope envelope_of(const transport::Header& header) noexcept {

@@ -3,8 +3,8 @@
 //   word 0: kind (8 bits) | unused (24) | context (32) in kEager, kRts and kCancel
 //   word 1: source rank (32) | tag (32) in kEager and kRts; the receiver's cookie in kCts and kData
 //   word 2: bytes of the message in kEager and kRts; the offset in kData; the sender's cookie in the others
-// A cookie is the address of a Request in the process that made it, and the number of its use. Cookies are checked
-// before they are used: one must be that of a request of this channel which waits for this process.
+// A cookie is the address of a Request in the process that created it, with the request's use count. Cookies are
+// checked before they are used: a cookie must be that of a request of this channel which waits for this process.
 //
 // Internal to p2p/. Threads: the channel's lock.
 #pragma once
@@ -20,7 +20,7 @@ namespace hr::p2p::channel {
 enum class Kind : std::uint8_t {
   kEager = 1,  // eager message; payload: the data
   kRts,        // the receiver may read the data; payload: RtsBody
-  kCts,        // the receiver cannot read the data and wants it by kData; payload: its length (8 bytes)
+  kCts,        // the receiver cannot read the data and requests it as kData; payload: its length (8 bytes)
   kData,       // piece of a message; payload: its bytes
   kDone,       // the receiver has the data
   kCancel,     // the sender withdraws a message that has not matched
@@ -73,6 +73,6 @@ inline void tell_ended(int from, int tag, std::size_t bytes, Status status) {
 }  // namespace hr::p2p::channel
 
 namespace hr::p2p::channels {
-// Returns the process behind a source; -1: none, or not known.
+// Returns the process behind a source rank; -1: none, or not known.
 int process_in(const Object* communicator, int source) noexcept;
 }  // namespace hr::p2p::channels

@@ -1,4 +1,4 @@
-// The parts of a channel that all messages use: its lock, its requests, waiting, and messages that wait for room.
+// The parts of a channel that all messages use: its lock, its requests, waiting, and messages that wait for space.
 #include "p2p/channel.hpp"
 
 #include <sched.h>
@@ -22,7 +22,7 @@ namespace {
 
 constexpr int kTriesOfLock = 64;
 constexpr std::size_t kBatch = 32;
-// A thread that waits keeps the lock for this many rounds that find nothing.
+// Number of fruitless rounds for which a waiting thread keeps the lock.
 constexpr int kRoundsWithLock = 4;
 constexpr unsigned kSpins = 2000;
 constexpr unsigned kYields = 2000;
@@ -31,7 +31,7 @@ constexpr unsigned kYieldsShared = 64;
 constexpr unsigned kLookAtOthers = 256;
 constexpr double kSleepSeconds = 500e-6;
 
-// A transport may report under the channel's lock, and may wait for the library lock.
+// Called by a transport under the channel's lock; may wait for the library lock.
 void fail_process(int proc, Status why) {
   const LibraryGuard guard;
   mark_failed(proc, why);
@@ -39,7 +39,7 @@ void fail_process(int proc, Status why) {
 
 }  // namespace
 
-// Counts this thread as waiting, and counts its wait, once the wait is no longer short.
+// Counts this thread as waiting, and counts its wait once that has become long.
 class Channel::WaitingThread {
  public:
   explicit WaitingThread(const Awaited& awaited) noexcept : awaited_(awaited) {}
@@ -210,7 +210,7 @@ Status Channel::cancel(Request& request) {
     queues(request.context_)->withdraw(request);
     finish(operation, cancelled);
   } else if (request.phase_ == Phase::kQueued) {
-    request.link_.unlink();  // it is unknown to all other processes
+    request.link_.unlink();  // no other process knows the request
     finish(operation, cancelled);
   } else if (request.phase_ == Phase::kWaiting && request.proc_ == own_) {
     arrive_cancel(own_, request.context_, cookie_of(operation));

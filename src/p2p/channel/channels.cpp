@@ -36,7 +36,7 @@ struct Ending {
   std::string text;
 };
 
-// Process-wide state, made anew with each engine. Threads: library lock.
+// Process-wide state, created anew with each engine. Threads: library lock.
 struct State {
   transport::Transport* over = nullptr;  // null: nothing is offered
   std::array<std::unique_ptr<Channel>, kMost> open;
@@ -75,7 +75,7 @@ bool offer() {
   if (found == active.end() || mem::maybe_device() || engine()->failure_watch != nullptr || state.over != nullptr)
     return false;
   const auto chosen = static_cast<int>(knobs().channels);
-  // There is one channel for each thread that can run at the same time, besides channel 0.
+  // There is one channel per thread that can run concurrently, in addition to channel 0.
   const int suitable = progress.own_cores == 1 ? 1 : progress.own_cores + 1;
   const int number = std::min({chosen != 0 ? chosen : suitable, (*found)->most_channels() + 1, kMost});
   if (number <= 1) return false;
@@ -119,7 +119,7 @@ void tidy_with(void (*tidy)()) { state.tidy = tidy; }
 
 void progress_others() {
   if (!LibraryLock::try_acquire()) return;
-  static_cast<void>(node_oversubscribed());  // updates the result, as threads that wait on channels do not
+  static_cast<void>(node_oversubscribed());  // updates the result, which threads that wait on channels do not do
   static_cast<void>(p2p::poll());
   LibraryLock::release();
 }

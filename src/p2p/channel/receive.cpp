@@ -36,7 +36,7 @@ void Channel::end_unexpected(Unexpected* message) noexcept {
   spare_.push_back(message);
 }
 
-// Completes a receive whose data is in place, or in the operation's copy.
+// Completes a receive whose data has arrived in the buffer, or in the operation's copy.
 void Channel::finish_received(ChannelOperation& operation, Completion& completion, std::size_t bytes) {
   if (operation.type && bytes != 0) {
     const LibraryGuard guard;

@@ -42,7 +42,8 @@ void Channel::mark_busy(Peer& to) {
   busy_.push_back(&to);
 }
 
-// Notes the data, and packs what is not contiguous. `copied`: the program's buffer is free on return.
+// Describes the data, and packs it if it is not contiguous host memory. `copied`: the program may reuse its buffer on
+// return.
 Status Channel::describe_slowly(ChannelOperation& operation, const ChannelBuffer& data, bool copied) {
   if (data.view != nullptr) {
     const LibraryGuard guard;
@@ -62,7 +63,7 @@ Status Channel::describe_slowly(ChannelOperation& operation, const ChannelBuffer
   return kOk;
 }
 
-// True if nothing has to wait for room. Completes the operation if nothing more is to follow, or on an error.
+// True if no message has to wait for space. Completes the operation if no message follows, or on an error.
 bool Channel::try_send(Peer& to, ChannelOperation& operation) {
   Request& request = *operation.request;
   const Envelope envelope{request.context_, request.source_, request.tag_};
@@ -98,7 +99,7 @@ void Channel::begin_send(Peer& to, ChannelOperation& operation) {
     to.queued.push_back(request);
     return mark_busy(to);
   }
-  // A message to this process itself is matched here.
+  // Matches a message to this process itself.
   const Envelope envelope{request.context_, request.source_, request.tag_};
   Queues& here = *queues(request.context_);
   request.phase_ = Request::Phase::kWaiting;
@@ -255,7 +256,7 @@ void Channel::control(int proc, const transport::Header& header, const void* pay
     static_cast<void>(take_detail());
     to->eager_below = 0;
   } else if (to->controls.empty()) {
-    // If sending fails for good, a report of the transport has already ended the operations with that process.
+    // If sending fails permanently, a report of the transport has already ended the operations with that process.
     if (!transport_->send(proc, header, payload, bytes).is_again()) return;
   }
   Control& waiting = to->controls.emplace_back();
@@ -265,7 +266,7 @@ void Channel::control(int proc, const transport::Header& header, const void* pay
   mark_busy(*to);
 }
 
-// Sends the messages that wait for room at that process; true if something moved.
+// Sends the messages that wait for space at that process; true if something moved.
 bool Channel::flush(Peer& to) {
   bool moved = false;
   if (!to.connected && !connect(to).ok()) {

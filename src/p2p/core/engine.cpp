@@ -23,7 +23,7 @@ Peer& make_peer(int proc) {
   return *entry;
 }
 
-// Unexpected messages are stored in the engine's blocks.
+// Stores unexpected messages in the engine's free blocks.
 Unexpected* Unexpected::create(std::size_t payload_bytes) {
   const std::size_t bytes = sizeof(Unexpected) + payload_bytes;
   auto* message = ::new (take_block(bytes)) Unexpected;

@@ -1,5 +1,5 @@
-// Steps of messages that several folders of this layer use: declared here, and each defined in the folder that it
-// belongs to.
+// Steps of messages that several folders of this layer use: declared here, and each defined in the folder to which it
+// belongs.
 //
 // Internal to p2p/. Threads: library lock.
 #pragma once
@@ -34,15 +34,16 @@ void start_send(Peer& peer, Request& send);
 void start_receive(Request& receive);
 // Delivers a matched unexpected message to its receive, and destroys the record.
 void consume(Unexpected* message, Request& receive);
-// Sends a protocol message, now or as soon as there is room; does nothing if the process has failed. The payload has at
-// most Caps::max_payload bytes. If sending fails, the process is marked as failed.
+// Sends a protocol message, now or as soon as there is space; does nothing if the process has failed. The payload is at
+// most Caps::max_payload bytes long. If sending fails, the process is marked as failed.
 void send_control(int proc, const transport::Header& header, const void* payload = nullptr, std::size_t bytes = 0);
 // Sends the messages queued for this peer, or ends them if the process has failed; true if something moved
 // (message/send.cpp).
 bool flush(Peer& peer);
-// Sends the next piece of a rendezvous send as Data; Status::again() if there is no room (protocol/stream.cpp).
+// Sends the next piece of a rendezvous send as Data; Status::again() if there is no space (protocol/stream.cpp).
 Status push_piece(Peer& peer, Request& send);
-// Informs the receiver that the rest of a message, after `sent` bytes, cannot be read, and why (protocol/stream.cpp).
+// Informs the receiver that the rest of a message, after `sent` bytes, cannot be read, and of the reason
+// (protocol/stream.cpp).
 void abandon(int to_proc, const Request& send, std::size_t sent, const std::string& why);
 // Moves pieces of the front stream; true if something moved (protocol/stream.cpp).
 bool push_stream(Peer& peer);
@@ -51,7 +52,7 @@ void mark_busy(Peer& peer);
 // Ends sends and receives that can no longer complete (message/end_pending.cpp).
 void end_pending();
 
-// Completes a request, and may destroy it. If the completion carries an error, the current detail becomes its text.
+// Completes a request, and may destroy it. If the completion carries an error, the current detail becomes its message.
 inline void complete(Request& request, const Completion& completion) {
   request.finish(completion);
   if (request.engine_reference_) {
@@ -59,7 +60,7 @@ inline void complete(Request& request, const Completion& completion) {
     release(&request);
   }
 }
-// Makes a point-to-point request, with the references it needs. Null: no memory.
+// Creates a point-to-point request, with the references that it needs. Null: no memory.
 inline Request* make_request(const layout::View& data, bool is_receive, const Envelope& envelope, int proc) {
   Request* request =
       Arena<Request>::instance().create(is_receive, envelope.context, envelope.source, envelope.tag, proc);
@@ -70,7 +71,7 @@ inline Request* make_request(const layout::View& data, bool is_receive, const En
   request->type_ = Ref<layout::Datatype>::share(const_cast<layout::Datatype*>(data.type));
   return request;
 }
-// Returns the completion of a message of `bytes` bytes received into `capacity` bytes: MPI_ERR_TRUNCATE if it does not
+// Returns the completion of a message of `bytes` bytes received into `capacity` bytes; MPI_ERR_TRUNCATE if it does not
 // fit.
 Completion received(const Envelope& message, std::size_t bytes, std::size_t capacity);
 

@@ -12,7 +12,7 @@
 //           id of an allocation                    Revoke
 //           offset in the packed form              Data, Piece, NetworkPiece
 //
-// A cookie is the address of a Request in the process that made the cookie; the other process returns it unchanged.
+// A cookie is the address of a Request in the process that created the cookie; the other process returns it unchanged.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +33,8 @@ enum class Kind : std::uint8_t {
   kData,               // payload: a piece of the packed form
   kDone,               // the receiver has fetched the data itself
   kShare,              // the receiver fetches the data, and the sender may write a part of it: payload: Share
-  kShared,             // the sender has written the bytes that it claimed, or with way 1, could not
-  kAsk,                // the receiver waits for kReady, as device data was not final when its kRts was sent
+  kShared,             // the sender has written the bytes that it claimed or, with way 1, could not write them
+  kAsk,                // the receiver waits for kReady, as the device data was not final when kRts was sent
   kReady,              // the device data is final now
   kRevoke,             // the sender of this has freed an allocation that the receiver may have mapped
   kPiece,              // a part of a message is in a chunk of the sender's staging memory: payload: Piece
@@ -43,10 +43,10 @@ enum class Kind : std::uint8_t {
   kRefuse,             // the sender of this cannot map chunks of device memory (VMM) of the receiver
   kCancel,             // the sender withdraws a kRts or kEagerSync message, if no receive has matched it
   kCancelled,          // answer to kCancel: no receive had matched, and the message is dropped
-  kNetworkPiece,       // a part of a message that the sender's transport keeps: payload: its bytes, RendezvousData
+  kNetworkPiece,       // part of a message that the sender's transport keeps: payload: its bytes, RendezvousData
   kNetworkWhole,       // a whole message that the sender's transport keeps: payload: RendezvousData
   kNotCancelled,       // answer to a kCancel with way 1: a receive had matched
-  kPartitions,         // a partitioned send has been made (partitioned_match.cpp)
+  kPartitions,         // a partitioned send has been created (partitioned_match.cpp)
   kPartitionsMatched,  // answer of the receive that has matched it
   kActiveMessage,      // an active message of a layer above; way: its ActiveMessageId
   kWindow,             // an active message of rma/ (active_message.hpp)
@@ -60,7 +60,7 @@ struct Rts {
   std::uint64_t sender_cookie;
   std::uint64_t address;   // address of the packed form at the sender; 0 if it may not be read remotely
   std::uint64_t flags;     // RtsFlag
-  std::uint64_t locality;  // locality of the device that the data is on (mem/device/context.hpp); 0: none
+  std::uint64_t locality;  // locality of the device that holds the data (mem/device/context.hpp); 0: none
 };
 enum RtsFlag : std::uint64_t {
   kPending = 1,   // work that the data depends on is pending on the sender's device; kAsk requests kReady
@@ -71,7 +71,8 @@ enum RtsFlag : std::uint64_t {
   kPinned = 64,   // the data is in pinned host memory: the sender's device can store it in the receiver's memory
   kKept = 128,    // the sender's transport keeps the data: a transport::RendezvousData follows
   kDirect = 256,  // the sender's transport can send device memory, if the receiver chooses so
-  kChunks = 32,   // a mem::device::Export follows: the receiver may copy the data out of this memory, chunk by chunk
+  kChunks = 32,   // a mem::device::Export follows: the receiver may copy the data out of this memory, one chunk at a
+                  // time
 };
 
 struct Cts {
@@ -89,13 +90,13 @@ struct Share {
   std::uint32_t generation;
 };
 
-// Ways in which data travels (flags); 0: as Data, through the transport.
+// Paths of the data (flags); 0: as Data, through the transport.
 enum Way : std::uint8_t {
   kStaged = 1,        // moved through chunks of the sender's staging memory
   kFromDevice = 2,    // copied in by the sender's device, else by its CPU
   kToDevice = 4,      // copied out by the receiver's device
-  kWhole = 128,       // moved as a whole by the transport, from memory to memory
-  kNetwork = 64,      // moved piece by piece, through pinned memory of both processes and the network
+  kWhole = 128,       // moved by the transport in one transfer, from memory to memory
+  kNetwork = 64,      // moved in pieces, through pinned memory of both processes and the network
   kDeviceChunks = 8,  // the memory described with kChunks, else memory that the processes share
   kPut = 32,          // a layout::device::PeerView follows the clear-to-send: the sender stores the data there
   kRows = 16,         // clear-to-send: short pieces may be in two rows; Piece: this one does (mem/device/two_rows.hpp)
@@ -106,8 +107,8 @@ struct Piece {
   std::uint64_t memory;  // id of the Export; 0: shared memory
   std::uint64_t at;      // offset in that memory
 };
-// Replaces a chunk's number if the sender cannot read its data: Piece::bytes of it will not arrive, and the error's
-// text follows.
+// Replaces a chunk's number if the sender cannot read its data: Piece::bytes of it will not arrive, and the error
+// message follows.
 inline constexpr std::uint32_t kNoChunk = 0xffffffff;
 
 inline transport::Header envelope(Kind kind, const Envelope& envelope, std::uint64_t bytes) noexcept {

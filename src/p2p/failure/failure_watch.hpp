@@ -1,4 +1,4 @@
-// FailureWatch: learns from the launcher which processes have died, in a job that continues without them.
+// FailureWatch: learns from the launcher which processes have died, in a job that continues after failures.
 //
 // It reads one word in memory (boot/failure_board.hpp) in every round of progress. So that rounds cost other jobs
 // nothing, it is a transport that reaches no process, in the list of those that need progress.
@@ -12,7 +12,7 @@
 
 namespace hr::p2p {
 
-// Makes the watch. *out stays null if the death of a process ends the job.
+// Creates the watch. *out stays null if the death of a process ends the job.
 Status make_failure_watch(std::unique_ptr<transport::Transport>* out);
 
 }  // namespace hr::p2p

@@ -30,7 +30,7 @@ void note_failure() {
 
 Status failed_now(Status why) { return why == Errc::kProcFailedPending ? Status(Errc::kProcFailed) : why; }
 
-// Ignores this process itself, as it waits.
+// Ignores this process itself, because it is waiting.
 Status can_complete_from_any_source(std::uint32_t context) {
   const auto ask = engine()->context_members.acknowledged;
   const auto& all = engine()->failed_processes;
@@ -51,9 +51,8 @@ Status can_complete_from_any_source(std::uint32_t context) {
   }
   if (!anyone) return failed >= 0 ? failure_error(failed) : kOk;
   if (news < 0) return kOk;
-  return fail(Errc::kProcFailedPending,
-              "%s, from which a message may have been expected, cannot be reached any more: %s", name(news).c_str(),
-              peer_of(news).why_failed.c_str());
+  return fail(Errc::kProcFailedPending, "%s, from which a message may have been expected, can no longer be reached: %s",
+              name(news).c_str(), peer_of(news).why_failed.c_str());
 }
 
 }  // namespace
@@ -70,7 +69,7 @@ void interrupt(Request& receive, Status why) {
 }
 
 void set_context_members(const ContextMembers& members) {
-  if (Engine* state = engine()) state->context_members = members;  // none in tests that only use comm/
+  if (Engine* state = engine()) state->context_members = members;  // there is no engine in tests that only use comm/
 }
 
 std::span<const int> failed_processes() noexcept {
@@ -80,7 +79,7 @@ std::span<const int> failed_processes() noexcept {
 bool has_failed(int proc) noexcept { return peer_of(proc).failed; }
 
 Status failure_error(int proc) {
-  return fail(Errc::kProcFailed, "%s cannot be reached any more: %s", name(proc).c_str(),
+  return fail(Errc::kProcFailed, "%s can no longer be reached: %s", name(proc).c_str(),
               peer_of(proc).why_failed.c_str());
 }
 

@@ -28,8 +28,8 @@ void MatcherWith<Accounts>::post_in_bins(Request& receive) {
 
 template <class Accounts>
 void MatcherWith<Accounts>::bin_posted() {
-  // Collects the exact receives in order of posting, then distributes them again; those with a wildcard stay in the
-  // list.
+  // Collects the receives without wildcards in posting order, then distributes them again; those with a wildcard stay
+  // in the list.
   std::vector<Request*> exact;
   if (posted_bins_.active()) {
     posted_bins_.for_each([&](Request& receive) { exact.push_back(&receive); });

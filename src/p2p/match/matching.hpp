@@ -2,10 +2,10 @@
 //
 // Every context has two queues: posted receives that are not matched, and unexpected messages. Both keep the order of
 // arrival. They start as plain lists. Once a lookup has had to pass kListLimit entries, messages and receives without a
-// wildcard are found through bins by (source, tag), so that a lookup stays short with 100,000 entries. Receives with a
-// wildcard stay in the list; the older of the two candidates wins by sequence number. Owner: the Matcher owns
+// wildcard are found through bins by (source, tag), so that lookups stay short even with very many entries. Receives
+// with a wildcard stay in the list; the older of the two candidates wins by sequence number. Owner: the Matcher owns
 // Unexpected records until they are taken; posted Requests belong to the code that started them. Threads: the lock of
-// the channel that the context belongs to: the library lock, or that of a Channel (channel/channel.hpp).
+// the channel to which the context belongs: the library lock, or that of a Channel (channel/channel.hpp).
 #pragma once
 
 #include <cstdint>
@@ -33,10 +33,10 @@ struct Unexpected {
   Link order_link;
   Link bin_link;
 
-  // Makes record and payload in one allocation from the engine's free blocks.
+  // Creates record and payload in one allocation from the engine's free blocks.
   static Unexpected* create(std::size_t payload_bytes);
   static void destroy(Unexpected* message) noexcept;
-  // Do the same in separately allocated memory, without the engine.
+  // create() and destroy() with separately allocated memory, without the engine.
   static Unexpected* create_apart(std::size_t payload_bytes);
   static void destroy_apart(Unexpected* message) noexcept;
   std::size_t allocated = 0;
@@ -53,7 +53,7 @@ class Bins {
         static_cast<std::uint64_t>(static_cast<std::uint32_t>(source)) << 32 | static_cast<std::uint32_t>(tag);
     return *buckets_[(key * 0x9e3779b97f4a7c15ULL) >> shift_];
   }
-  // Drops all buckets and makes 2^bits empty ones; the caller inserts the elements again.
+  // Drops all buckets and creates 2^bits empty ones; the caller inserts the elements again.
   void reset(unsigned bits) {
     buckets_.clear();
     buckets_.reserve(std::size_t{1} << bits);
@@ -156,7 +156,7 @@ class MatcherWith {
   [[nodiscard]] std::size_t unexpected_count() const noexcept { return look_ & ~kFailures; }
 
   // --- failures (process_failure.hpp) ---
-  // True if a starting receive must check first, as there are unexpected messages or failures.
+  // True if there are unexpected messages or failures, which a starting receive must check first.
   [[nodiscard]] bool look_first() const noexcept { return look_ != 0; }
   void look_for_failures() noexcept { look_ |= kFailures; }
   // Ends the context; `text` contains the reason.
@@ -164,7 +164,7 @@ class MatcherWith {
     end_ = why;
     why_ended_ = text;
   }
-  // Returns kOk, or the error with which the context has ended; its text becomes the current detail.
+  // Returns kOk, or the error with which the context has ended; its message becomes the current detail.
   [[nodiscard]] Status ended() const {
     if (!end_.ok()) set_detail(why_ended_);
     return end_;

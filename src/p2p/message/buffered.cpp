@@ -9,8 +9,8 @@
 namespace hr::p2p {
 namespace {
 
-// Space that a message takes besides its data, so that each has a distinct address. MPI_BSEND_OVERHEAD allows up to
-// 512; programs built for MPICH's ABI expect 88 to 96 (api/mpich.yaml).
+// Space that a message takes in addition to its data, so that each has a distinct address. MPI_BSEND_OVERHEAD allows up
+// to 512; programs built for MPICH's ABI expect 88 to 96 (api/mpich.yaml).
 constexpr std::size_t kOverhead = 64;
 static_assert(kOverhead <= static_cast<std::size_t>(abi::kBsendOverhead));
 
@@ -89,7 +89,7 @@ Status BufferPool::room_for(std::size_t wanted, std::size_t* at) {
                   "(%zu messages are in it)",
                   size_, wanted - kOverhead, kOverhead, pending_.size());
     }
-    // Progress may free the space of pending messages, and permit other threads to change the buffer.
+    // Progress may free the space of pending messages, and may let other threads change the buffer.
     poll();
   }
 }

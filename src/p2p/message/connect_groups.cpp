@@ -25,7 +25,7 @@ Status connect_groups(const transport::PeerGroups& groups) {
   Engine& state = *engine();
   state.peers.resize(static_cast<std::size_t>(boot::processes().size()), &state.unconnected);
   for (const int proc : groups.theirs) {
-    // A process that had failed has connected again.
+    // A process that had failed has reconnected.
     Peer& peer = peer_of(proc);
     if (&peer != &state.unconnected && peer.failed) peer.failed = false;
   }
@@ -48,7 +48,7 @@ void disconnect(std::span<const int> procs) {
     peer.locality = 0;
   }
   state.sleeper.end_listener();
-  state.sleeper.wake();  // threads that sleep in a transport that may be closed
+  state.sleeper.wake();  // wakes threads that sleep in a transport that may be closed
   transport::disconnect(procs, state.sleeper.in_use());
   list_transports();
 }

@@ -1,4 +1,4 @@
-// Ends the sends and the receives that a process failure or the end of a context keeps from completing.
+// Ends the sends and receives that a process failure or the end of a context prevents from completing.
 #include <vector>
 
 #include "p2p/core/steps.hpp"
@@ -35,7 +35,7 @@ void end_receives() {
   }
 }
 
-// Asks the receiver, once, to cancel the send if it has not matched it.
+// Asks the receiver, once, to cancel the send unless it has matched it.
 void call_back(Request& send, Status why) {
   if (!send.completion_.error.ok()) return;
   send.completion_.error = why;
@@ -44,7 +44,7 @@ void call_back(Request& send, Status why) {
   send_control(send.proc_, wire::cancel(send.context_, reinterpret_cast<std::uint64_t>(&send)));
 }
 
-// Ends sends to live processes if nothing may be sent on their context any more.
+// Ends sends to live processes if nothing may be sent on their context.
 void end_sends() {
   std::vector<Request*> sends;
   Arena<Request>::instance().for_each([&](Request& each) {

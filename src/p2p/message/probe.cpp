@@ -15,7 +15,8 @@ void describe(const Unexpected& message, Completion* completion) {
 
 Unexpected* look(const Envelope& wanted) { return matcher(wanted.context).find(wanted); }
 
-// Searches the queue, and once more after a round of progress, in which other threads may have removed messages.
+// Searches the queue, and searches it again after a round of progress, during which other threads may have removed
+// messages.
 Unexpected* look_with_progress(const Envelope& wanted) {
   if (Unexpected* message = look(wanted)) return message;
   poll_for_probe();

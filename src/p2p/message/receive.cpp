@@ -86,7 +86,7 @@ inline void tell_matched(const Request& receive, const Envelope& envelope, std::
     report_match(receive, envelope, bytes, came_before);
 }
 
-// Does the same while tools listen for messages (watch_messages()).
+// Handles eager messages while tools listen for messages (watch_messages()).
 void arrive_eager_with_events(int from, const Envelope& envelope, const std::byte* data, std::size_t bytes) {
   count_eager(bytes);
   Request* receive = matcher(envelope.context).match_posted(envelope);
@@ -217,7 +217,7 @@ bool deliver_cancelled(int, Request& send, const transport::Header&, const std::
   return arrive_cancelled(send);
 }
 
-// Handlers of the kinds that belong to no protocol, or to all.
+// Handlers of the kinds that belong to no protocol or to all of them.
 constexpr Arrival kArrivals[] = {
     {Kind::kEager, deliver_eager},
     {Kind::kEagerSync, deliver_eager_sync},
@@ -319,7 +319,7 @@ Status receive_with(Request& request, const layout::View& data, const Envelope& 
 
 void start_receive(Request& receive) { begin_receive(receive); }
 
-// Uses the engine's request, or a similar one: the program never sees it, and it is complete when this returns.
+// Uses the engine's request, or a similar one: the program never sees it, and it is complete on return.
 Status receive(const layout::View& data, const Envelope& wanted, Completion* completion) {
   Engine& state = *engine();
   if (state.blocking_receive_taken) [[unlikely]] {
@@ -339,7 +339,7 @@ Status receive(const layout::View& data, const Envelope& wanted, Completion* com
 
 namespace {
 
-// Returns a request with the fields set that all receives into contiguous host memory share.
+// Returns a request in which the fields common to all receives into contiguous host memory are set.
 inline Request* reuse_contiguous_receive() {
   Arena<Request>& arena = Arena<Request>::instance();
   Request* request = arena.reuse();

@@ -58,15 +58,15 @@ Status cancel_message(Request& request) {
     matcher(request.context_).withdraw(request);
     complete_as_cancelled(request);
   } else if (!request.is_receive_ && request.phase_ == Phase::kQueued) {
-    request.link_.unlink();  // no other process knows of it
+    request.link_.unlink();  // no other process knows of the request
     request.transfer_.reset();
     complete_as_cancelled(request);
   } else if (!request.is_receive_ && request.phase_ == Phase::kWaiting) {
     if (transport_data::cancel(request)) return kOk;
-    // Only the receiver knows whether a receive has matched the send, which ends by kCancelled, or by the receiver's
-    // other messages.
+    // Only the receiver knows whether a receive has matched the send, which ends with kCancelled, or with the
+    // receiver's other messages.
     send_control(request.proc_, wire::cancel(request.context_, reinterpret_cast<std::uint64_t>(&request)));
-    // If both sides are in this process, this waits for the answer, as programs that send to themselves test right
+    // If both sides are in this process, this waits for the answer, because programs that send to themselves test right
     // after the call whether the send was cancelled.
     const Peer& peer = peer_of(request.proc_);
     while (peer.caps.same_address_space && !request.complete() && peer.transport->progress()) {

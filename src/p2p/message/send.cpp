@@ -25,12 +25,12 @@ Envelope envelope_of(const Request& send) { return {send.context_, send.source_,
 std::uint64_t cookie_of(Request& request) { return reinterpret_cast<std::uint64_t>(&request); }
 
 // True if the data travels with its envelope. Only this function decides; send_plain() makes the same decision for host
-// data, by Peer::plain_below.
+// data, using Peer::plain_below.
 //
-// Host data is sent eagerly up to the peer's limit. Eager device data goes through the host, which pays off if it is
-// short, or if the receiver has no faster way: it cannot fetch the data itself, and no resident copy kernels will stage
-// it. The first device data sent to a peer goes by rendezvous, as only a ready-to-send message names its device. So
-// does device data for this process itself, as the device serves both ends.
+// Host data is sent eagerly up to the peer's limit. Eager device data goes through the host, which pays off if the data
+// is short, or if the receiver has no faster path: it cannot fetch the data itself, and no resident copy kernels will
+// stage it. The first device data sent to a peer uses a rendezvous, as only a ready-to-send message names its device.
+// So does device data for this process itself, as the device serves both ends.
 bool eagerly(const Peer& peer, const layout::View& data) {
   if (data.packed > peer.eager_bytes) return false;
   if (data.where.is_host()) return true;
@@ -39,7 +39,7 @@ bool eagerly(const Peer& peer, const layout::View& data) {
   return !device_get::serves(peer, data) && peer.has_our_locality && !staged::uses_resident_copier(peer, data);
 }
 
-// Sends the data as one message; Status::again() if there is no room.
+// Sends the data as one message; Status::again() if there is no space.
 Status try_send_eager(Peer& peer, const layout::View& data, const Envelope& envelope) {
   const transport::Header header = wire::envelope(Kind::kEager, envelope, data.packed);
   if (data.is_contiguous_host()) [[likely]]
@@ -112,7 +112,7 @@ Status send_at_once(const layout::View& data, int to_proc, const Envelope& envel
   return data.is_contiguous_host() ? send_plain(data.data(), data.packed, to_proc, envelope) : Status::again();
 }
 
-// Sends the message; Status::again(): no room. Completes the request if nothing more is to follow, or on an error.
+// Sends the message; Status::again(): no space. Completes the request if no message follows, or on an error.
 Status try_send(Peer& peer, Request& send) {
   const bool small = eagerly(peer, send.view_);
   bool done = small && !send.synchronous_;
@@ -139,7 +139,8 @@ Status try_send(Peer& peer, Request& send) {
 
 void start_send(Peer& peer, Request& send) {
   count_send(peer, send);
-  // Must follow control messages that wait for room, as one of them may cancel an earlier message of this same request.
+  // Must follow control messages that wait for space, as one of them may cancel an earlier message of this same
+  // request.
   if (peer.queued.empty() && peer.control_messages.empty() && try_send(peer, send).ok()) return;
   send.phase_ = Request::Phase::kQueued;
   peer.queued.push_back(send);
@@ -148,8 +149,8 @@ void start_send(Peer& peer, Request& send) {
 
 namespace {
 
-// Drops everything that waits for room at a process that has left MPI, which needs no answers or active messages any
-// more; a message to it is a mistake of the program.
+// Drops everything that waits for space at a process that has left MPI, which no longer needs answers or active
+// messages; a message to it is a mistake in the program.
 void drop_unread(Peer& peer) {
   peer.control_messages.clear();
   while (Request* send = peer.queued.pop_front()) {
@@ -196,9 +197,10 @@ bool flush(Peer& peer) {
 
 void send_control(int proc, const transport::Header& header, const void* payload, std::size_t bytes) {
   Peer* peer = nullptr;
-  // The other side has reached this process, so a transport exists; only memory for the ring can be lacking.
+  // The other side has reached this process, so a transport exists; the only possible error is a lack of memory for the
+  // ring.
   if (const Status status = connected_peer(proc, &peer); !status.ok()) {
-    // A request may have been waiting for a failed process until now.
+    // Until now, a request may have been waiting for a failed process.
     has_failed(proc) ? mark_busy(peer_of(proc)) : mark_failed(proc, status);
     static_cast<void>(take_detail());
     return;
@@ -208,7 +210,7 @@ void send_control(int proc, const transport::Header& header, const void* payload
     if (status.ok()) return;
     if (!status.is_again()) return mark_failed(proc, status);
   }
-  peer->plain_below = 0;  // short messages must not overtake it until flush() has sent it
+  peer->plain_below = 0;  // short messages must not overtake this one until flush() has sent it
   ControlMessage& answer = peer->control_messages.emplace_back();
   answer.header = header;
   answer.bytes = bytes;

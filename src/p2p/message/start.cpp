@@ -1,4 +1,4 @@
-// The beginning and the end of the engine, and of the paths to other processes.
+// Starts and ends the engine, and the paths to other processes.
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,8 +24,7 @@ Status connect(int proc, Peer** out) {
   if (peer_of(proc).failed) return failure_error(proc);
   transport::Paths paths;
   if (const Status status = transport::connect(proc, &paths); !status.ok()) {
-    // If the job continues without failed processes, that process has died, and the launcher's report has merely not
-    // arrived yet.
+    // If the job continues after failures, that process has died, and the launcher's report has not arrived yet.
     if (the_engine->failure_watch == nullptr) return status;
     mark_failed(proc, status);
     return failure_error(proc);
@@ -77,7 +76,7 @@ Status init() {
   HR_TRY(transport::init(job, the_engine->handlers));
   freed_exports::init();
   HR_TRY(make_failure_watch(&the_engine->failure_watch));
-  // A process that dies as soon as its program begins must not remove anything that others have yet to open.
+  // A process that dies as soon as its program starts must not remove anything that others have yet to open.
   if (the_engine->failure_watch != nullptr) HR_TRY(boot::fence());
   list_transports();
   the_engine->done = completed_request(Completion{});
@@ -88,8 +87,8 @@ Status init() {
 
 namespace {
 
-// Waits until all survivors have called finalize(): in a job that continues without failed processes, they may still
-// query whether a message that they have sent was matched (process_failure.hpp).
+// Waits until all survivors have called finalize(): in a job that continues after failures, they may still query
+// whether a message that they have sent was matched (process_failure.hpp).
 Status wait_for_survivors() {
   if (the_engine->failure_watch == nullptr) return kOk;
   HR_TRY(boot::begin_fence());
@@ -108,7 +107,7 @@ Status finalize() {
   if (the_engine == nullptr) return kOk;
   channels::finalize();
   progress_thread::stop();
-  freed_exports::finalize();  // others unmap everything when they leave
+  freed_exports::finalize();  // other processes unmap everything when they leave
   Status first = process_buffer().flush();
   const auto idle = [](const Rendezvous* each) { return each->idle == nullptr || each->idle(); };
   const Status sent = wait_until(

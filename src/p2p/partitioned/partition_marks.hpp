@@ -16,7 +16,7 @@ namespace hr::p2p {
 
 class PartitionMarks {
  public:
-  // Makes a word per partition, all clear; only threads of the host can use them if this process uses no device.
+  // Allocates a word per partition, all clear; if this process uses no device, only host threads can use them.
   // `data`: the partitions' buffer, whose device sets the marks. Errors: MPI_ERR_NO_MEM; the driver's.
   Status create(int partitions, const layout::View& data);
 

@@ -191,7 +191,7 @@ void Partitioned::note(Status error) {
   why_ = std::move(text);
 }
 
-// True once the part's message has ended; the first call after that moves its data into place.
+// True once the part's message has ended; the first call after that moves its data to the destination.
 bool Partitioned::settle(Part& part) {
   if (part.settled) return true;
   if (!part.begun || (part.message != nullptr && !part.message->complete())) return false;
@@ -267,7 +267,7 @@ void Partitioned::report() {
 
 bool PartitionedOperations::advance_all(void* self) {
   auto& all = *static_cast<PartitionedOperations*>(self);
-  if (all.advancing) return false;  // another thread is advancing them, and waits within a long copy
+  if (all.advancing) return false;  // another thread is advancing them, inside a long copy
   all.advancing = true;
   bool moved = false;
   for (std::size_t i = 0; i < all.started.size();) {
@@ -316,8 +316,8 @@ Status Partitioned::has_arrived(int partition, bool* arrived) {
   return kOk;
 }
 
-// True if the sender's parts that this partition overlaps have arrived. They are found by their fractions of the whole,
-// which also works if there are no bytes.
+// True if the sender's parts that this partition overlaps have arrived. The parts are found by their fractions of the
+// whole, which works even if there are no bytes.
 bool Partitioned::has_come(int partition) {
   const auto own = static_cast<std::size_t>(arguments_.partitions);
   const std::size_t at = static_cast<std::size_t>(partition) * parts_.size();
@@ -385,7 +385,7 @@ Status partition_arrived(Request& request, int partition, bool* arrived) {
                 "partitions that arrive");
   HR_TRY(receive->has_arrived(partition, arrived));
   if (*arrived) return kOk;
-  // Rounds let other threads in. The request stays valid unless the program completes and frees it during this call.
+  // Rounds let other threads in. The request stays valid unless the program frees it during this call.
   Status status = kOk;
   const auto ask = [&] {
     status = receive->has_arrived(partition, arrived);

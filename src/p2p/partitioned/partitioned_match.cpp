@@ -23,12 +23,12 @@ struct AnswerTail {
 };
 constexpr std::int32_t kUnfit = -1;
 
-// Limit, far above any program's needs, as memory for each partition is allocated when the two sides match.
+// Limit far above any program's needs; memory for each partition is allocated when the two sides match.
 constexpr std::int32_t kMostPartitions = 1 << 24;
 
 PartitionedOperations& operations() { return own<PartitionedOperations>(); }
 
-// Removes the first element of a key's queue, and the queue with its last element.
+// Removes the first element of a key's queue; removes the queue with its last element.
 template <class Queues>
 bool take_first(Queues& queues, const PartitionedOperations::Key& key, typename Queues::mapped_type::value_type* out) {
   const auto found = queues.find(key);
@@ -83,7 +83,7 @@ void deliver_partitioned_rts(int from, const transport::Header& header, const st
     all.unmatched[key].push_back(rts);
     return;
   }
-  // A receive that was freed without a start still counts as matched.
+  // A receive that was freed before it was started still counts as matched.
   if (const auto receive = all.alive.find(id); receive != all.alive.end()) match(*receive->second, rts);
 }
 

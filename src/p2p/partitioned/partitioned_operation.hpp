@@ -51,9 +51,9 @@ class Partitioned final : public RequestState {
   [[nodiscard]] bool waits_for(int proc) const noexcept {
     return !is_receive_ && !matched_ && unfit_.ok() && arguments_.peer_proc == proc;
   }
-  // Records that the two sides have matched: the sender has `parts` parts, with tags from `first_tag` on.
+  // Records that the two sides have matched: the sender has `parts` parts, with consecutive tags from `first_tag`.
   void match(int parts, int first_tag);
-  // Records that the other side has another size, of `bytes` bytes.
+  // Records that the other side's size is different: `bytes` bytes.
   void match_other_size(std::size_t bytes);
   [[nodiscard]] bool uses_tags(const PartitionedArguments& of, int first, int count) const noexcept;
 
@@ -67,7 +67,7 @@ class Partitioned final : public RequestState {
   // Begins and finishes as many parts as possible; true if something moved.
   bool advance();
   [[nodiscard]] bool is_over() noexcept;
-  // Completes the request, and may destroy this.
+  // Completes the request, and may destroy this object.
   void report();
 
  private:
@@ -90,7 +90,7 @@ class Partitioned final : public RequestState {
   bool matched_ = false;
   int first_tag_ = 0;
   std::vector<Part> parts_;
-  Status unfit_ = kOk;  // why the two sides can never match
+  Status unfit_ = kOk;  // error if the two sides can never match
   std::string why_unfit_;
 
   std::vector<bool> ready_;                // partitions of a send
@@ -98,7 +98,7 @@ class Partitioned final : public RequestState {
   std::unique_ptr<PartitionMarks> marks_;  // null: kernels neither mark nor test partitions
   bool look_for_ready_ = false;            // parts may have become ready before the two sides matched
   std::size_t settled_ = 0;                // leading parts that are settled
-  bool given_up_ = false;                  // true if no further part is to be started
+  bool given_up_ = false;                  // true if no further part will be started
   Status error_ = kOk;                     // the first error
   std::string why_;
 };
@@ -127,7 +127,7 @@ struct PartitionedOperations final : FileState {
 
 // Sends the RTS of a new partitioned send.
 void send_partitioned_rts(Partitioned& send);
-// Matches a new partitioned receive with the first RTS that fits, or lets it wait for one.
+// Matches a new partitioned receive with the first matching RTS, or lets it wait for one.
 void post_partitioned(Partitioned& receive);
 std::span<const Arrival> partitioned_arrivals() noexcept;
 

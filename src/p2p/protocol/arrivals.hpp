@@ -45,12 +45,12 @@ struct Arrival {
   return receive.offset_ < receive.total_ ? receive.total_ - receive.offset_ : 0;
 }
 
-// True if one of the transports keeps this data for a message from that process.
+// True if a transport keeps this data for a message from that process.
 [[nodiscard]] bool has_rendezvous(int from, transport::RendezvousData data) noexcept;
 // Declines the data, if has_rendezvous() is true for it.
 void decline_rendezvous(int from, transport::RendezvousData data) noexcept;
 
-// Handles messages with at least kLeast bytes of payload from processes that have not failed.
+// Handles messages from processes that have not failed, with a payload of at least kLeast bytes.
 template <transport::Handler kDeliver, std::size_t kLeast>
 void deliver_from_live(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
   if (has_failed(from)) return;
@@ -63,7 +63,7 @@ constexpr Arrival arrival(wire::Kind kind) noexcept {
   return {kind, deliver_from_live<kDeliver, kLeast>};
 }
 
-// Does the same for messages that name a request in a word of the header. The handler returns false if the message is
+// Handles such messages that name a request in a word of the header. The handler returns false if the message is
 // not valid for the request.
 using RequestHandler = bool (*)(int from, Request& request, const transport::Header& header, const std::byte* payload,
                                 std::size_t bytes);

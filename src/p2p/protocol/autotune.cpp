@@ -7,15 +7,15 @@
 namespace hr::p2p {
 namespace {
 
-// Number of samples of each way, fewer if they are long. A sample is a single message in a ping-pong, and a whole
-// window if many messages are pending at once, as messages that are read end together.
+// Number of samples of each protocol, fewer if they are long. A sample is a single message in a ping-pong, and a whole
+// window if many messages are in flight at once, as messages that are read end together.
 constexpr int kSamples = 8;
 constexpr std::size_t kEnoughBytes = std::size_t{32} << 20;
-// The first bytes and messages of a way are not sampled: the caches still contain data that the other way left there,
-// and the lines of the longest ring are where they were last used.
+// The first bytes and messages of a protocol are not sampled: the caches still contain data that the other protocol
+// left there, and the lines of the longest ring are still in the caches in which they were last used.
 constexpr std::size_t kSettlingBytes = std::size_t{2} << 20;
 constexpr std::size_t kSettlingMessages = 32;
-// Fraction of the first way's time that the second one must save to be preferred.
+// Fraction of the first protocol's time that the second one must save to be preferred.
 constexpr double kEnough = 0.15;
 // Intervals count if they are at most this many times as long as the transfers in them.
 constexpr double kLongestInterval = 8;
@@ -41,7 +41,7 @@ void Autotune::start(unsigned way, Phase phase) noexcept {
   if (phase != Phase::kDecided) costs_[way] = {};
 }
 
-// Begins a measurement with samples of the current way, which has settled long ago.
+// Begins a measurement with samples of the current protocol, which settled long ago.
 void Autotune::try_again() noexcept {
   second_half_ = false;
   tried_ = 0;
@@ -77,7 +77,7 @@ void Autotune::settle(const Sample& sample) noexcept {
   bytes_ = 0;
 }
 
-// Adds a sample; the fastest one counts, as a process may lose its core. True: a choice was made.
+// Adds a sample; the fastest one counts, as a process may lose its core. True if a choice was made.
 bool Autotune::add(const Sample& sample) noexcept {
   if (second_half_) tried_ += sample.messages;
   Cost& cost = costs_[way_];
@@ -95,7 +95,7 @@ bool Autotune::add(const Sample& sample) noexcept {
   return true;
 }
 
-// Keeps an earlier choice if the two ways are about equal.
+// Keeps an earlier choice if the two protocols are about equally fast.
 void Autotune::decide() noexcept {
   const double first_to_second = saved();
   const bool was_second = has_chosen_ && settled_on_ == 1;

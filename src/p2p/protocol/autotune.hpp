@@ -1,20 +1,20 @@
-// Autotune: measures in the program itself which of two ways is faster for messages of one class, where no model can
-// predict it. (Reading another process's memory is slow in virtual machines, and pays on other machines; and the gain
-// depends on whether the program writes what it sends and reads what it receives.)
+// Autotune: measures at run time, in the program itself, which of two protocols is faster for messages of one class,
+// where no model can predict it. (Reading another process's memory is slow in virtual machines, but pays on other
+// machines; and the gain depends on whether the program writes what it sends and reads what it receives.)
 //
-// Both ways are tried, one after the other: for some forty messages each, fewer if they are long, or for that many
-// windows of messages if many are pending at once. The fastest sample of each counts, as the process may lose its core
-// during a sample. The way changes only while no timed message is pending.
+// Both protocols are tried in turn: for some forty messages each, fewer if they are long, or for as many windows of
+// messages if many are in flight at once. The fastest sample of each counts, as the process may lose its core during a
+// sample. The protocol changes only while no timed message is pending.
 //
 // Two times are measured: the transfer time, from the match of a ready-to-send message, or from the end of the previous
 // message, to the end of the message; and the interval from the end of one message to the end of the next. A message
 // that was read remotely leaves its cache lines with the wrong core, and the program's own loads and stores fetch them
 // back, which the transfer time does not include. If the program computes for long between messages, the intervals say
-// nothing about the ways.
+// nothing about the protocols.
 //
-// A program changes, so a choice is measured again: after enough messages (a power of two) that trying the losing way
-// costs less than 1 % of their time, and after twice as many each time the choice is confirmed, up to kMostBetween.
-// Between measurements, the cost per message is that of a counter.
+// A program changes, so a choice is measured again: after enough messages (a power of two) that trying the losing
+// protocol costs less than 1 % of their time, and after twice as many each time the choice is confirmed, up to
+// kMostBetween. Between measurements, the cost per message is that of a counter.
 // Owner: a Choice (choice.hpp). Threads: library lock.
 #pragma once
 
@@ -28,20 +28,20 @@ namespace hr::p2p {
 class Autotune {
  public:
   static constexpr double kUnknown = std::numeric_limits<double>::infinity();
-  // Messages from a choice to the next measurement.
+  // Limits of the number of messages between a choice and the next measurement.
   static constexpr std::uint64_t kLeastBetween = std::uint64_t{1} << 10;
   static constexpr std::uint64_t kMostBetween = std::uint64_t{1} << 16;
 
-  // Takes the names of both ways, the preferred one first in case they are about equal.
+  // Takes the names of both protocols; the first one is preferred if they are about equally fast.
   Autotune(const char* first, const char* second) noexcept : names_{first, second} {}
 
-  // Returns the way of a message that begins now: 0 or 1.
+  // Returns the protocol of a message that begins now: 0 or 1.
   [[nodiscard]] unsigned way() const noexcept { return way_; }
   [[nodiscard]] const char* name() const noexcept { return names_[way_]; }
   [[nodiscard]] bool decided() const noexcept { return phase_ == Phase::kDecided; }
   [[nodiscard]] bool under_way() const noexcept { return under_way_ != 0; }
 
-  // Begins a message that uses way(). True: it is timed, and end() or drop() must be called for it.
+  // Begins a message that uses way(). True if it is timed; end() or drop() must then be called for it.
   [[nodiscard]] bool begin(std::uint64_t now) {
     if (decided()) [[likely]] {
       if (++since_choice_ < between_) return false;
@@ -50,7 +50,7 @@ class Autotune {
     if (under_way_++ == 0) since_ = now;
     return true;
   }
-  // Ends a timed message. True: a choice was made.
+  // Ends a timed message. True if a choice was made.
   bool end(std::size_t bytes, std::uint64_t now);
   // Forgets a timed message that did not use way() after all.
   void drop() noexcept {
@@ -62,11 +62,11 @@ class Autotune {
     double transfer = kUnknown;
     double interval = kUnknown;
   };
-  // Returns the time that the second way saves, as a fraction of the first one's transfer time; negative if the first
-  // is faster.
+  // Returns the time that the second protocol saves, as a fraction of the first one's transfer time; negative if the
+  // first is faster.
   [[nodiscard]] static double saved(const Cost& first, const Cost& second) noexcept;
   [[nodiscard]] double saved() const noexcept { return saved(costs_[0], costs_[1]); }
-  // Messages from the last choice to the next measurement.
+  // Returns the number of messages from the last choice to the next measurement.
   [[nodiscard]] std::uint64_t between() const noexcept { return between_; }
 
  private:
@@ -87,14 +87,14 @@ class Autotune {
   std::array<const char*, 2> names_;
   Phase phase_ = Phase::kSettle;
   std::uint8_t way_ = 0;
-  std::uint8_t settled_on_ = 0;  // the way last chosen; 0 before the first choice
-  bool second_half_ = false;     // the way tried first has been measured
+  std::uint8_t settled_on_ = 0;  // the protocol last chosen; 0 before the first choice
+  bool second_half_ = false;     // the protocol tried first has been measured
   bool has_chosen_ = false;      // true after the first choice
   int under_way_ = 0;            // timed messages that began and have not ended
-  int samples_ = 0;              // number of samples of this way
+  int samples_ = 0;              // number of samples of this protocol
   std::size_t bytes_ = 0;        // bytes settled or sampled so far
   std::size_t messages_ = 0;     // messages settled so far
-  std::uint64_t tried_ = 0;      // messages by the other way in this measurement
+  std::uint64_t tried_ = 0;      // messages with the other protocol in this measurement
   std::uint64_t since_choice_ = 0;
   std::uint64_t between_ = kLeastBetween;
   std::uint64_t since_ = 0;     // end of the last timed message, or start of the first

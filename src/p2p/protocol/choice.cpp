@@ -14,7 +14,7 @@
 namespace hr::p2p {
 namespace {
 
-// Choices for the messages of one process.
+// Choices for the messages from one process.
 struct PeerChoices {
   std::unordered_map<std::uint64_t, Choice> by_class;
   std::vector<const Rendezvous*> disabled;
@@ -22,7 +22,7 @@ struct PeerChoices {
 
 struct State final : FileState {
   std::unordered_map<int, PeerChoices> peers;
-  // Autotuning of choices that were made again while messages were being timed for them.
+  // Autotuning of choices that were renewed while messages were being timed for them.
   std::vector<std::unique_ptr<Autotune>> former_autotunes;
   // Last lookup.
   int last_proc = -1;
@@ -31,7 +31,7 @@ struct State final : FileState {
 };
 State& state() { return own<State>(); }
 
-// Size classes begin at powers of two, and at the length that a knob sets for the probes.
+// Size classes begin at powers of two, and at the length that a knob specifies for the probes.
 std::size_t least_of_size_class(std::size_t bytes) {
   const std::size_t least = std::bit_floor(bytes);
   const std::size_t limit = knobs().single_copy_bytes;

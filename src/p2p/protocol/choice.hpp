@@ -1,5 +1,5 @@
-// Choice: the rendezvous protocol for messages of one class from one peer. It is made from the probes' estimates at the
-// first such message and kept; it is made again once something that the probes cannot see has changed (disable()). A
+// Choice: the rendezvous protocol for messages of one class from one peer. It is made from the probes' estimates for
+// the first such message and kept; it is renewed once something that the probes cannot see has changed (disable()). A
 // change that they can see, such as time slicing once it is detected, leads to another class. If the estimate of one of
 // the two best is uncertain, autotuning decides between them.
 // Owner: choice.cpp, until the engine ends; a Choice never moves in memory. Threads: library lock.

@@ -1,15 +1,15 @@
 // Claims: lets two processes share one long copy without waiting for each other.
 //
-// The copy is cut into granules. A word in memory that both can access counts the claimed ones; the receiver claims
-// from the front, the sender from the back, each up to half of the remainder at a time, so that their speeds decide
-// where they meet; a remainder too small to be worth two system calls is assigned to one of them. A process that is
-// busy elsewhere claims nothing and delays nothing.
+// The copy is divided into granules. A word in memory that both can access counts the claimed granules; the receiver
+// claims from the front, the sender from the back, each up to half of the remainder at a time, so that their speeds
+// decide where they meet; a remainder too small to be worth two system calls is assigned to one of them. A process that
+// is busy elsewhere claims nothing and delays nothing.
 //
 // The word: generation (32 bits) | granules claimed (32). A process that tries to claim a part of a finished copy,
 // whose word is in use for the next one, finds another generation and claims nothing.
 // Owner: the receiver lends a word that it owns to one copy at a time. Memory order: relaxed; claims only divide the
-// copy, while messages announce that a part is complete. Threads: library lock in each process, the word by
-// compare-exchange.
+// copy, while messages announce that a part is complete. Threads: library lock in each process; the word is changed
+// with compare-exchange.
 #pragma once
 
 #include <algorithm>
@@ -22,8 +22,10 @@ namespace hr::p2p {
 class Claims {
  public:
   static constexpr std::size_t kGranule = 8192;
-  static constexpr std::uint32_t kMost = 64;          // granules per claim; bounds the wait for a part in progress
-  static constexpr std::uint32_t kWorthHalving = 16;  // granules left; after the first claim, fewer are claimed whole
+  static constexpr std::uint32_t kMost = 64;          // maximum granules per claim; limits the wait for a part in
+                                                      // progress
+  static constexpr std::uint32_t kWorthHalving = 16;  // after the first claim, fewer remaining granules than this are
+                                                      // claimed as a whole
 
   Claims() noexcept = default;  // empty
   Claims(std::atomic<std::uint64_t>& word, std::uint32_t generation, std::size_t bytes) noexcept

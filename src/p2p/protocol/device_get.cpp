@@ -72,7 +72,8 @@ void end(Get& get, Status status) {
   finish_rendezvous(*get.receive, status);
 }
 
-// Polls the latest first: if it is complete, the driver need not be queried for earlier ones of its stream (WorkEvent).
+// Polls the latest copy first: if it is complete, the driver need not be queried about earlier ones on its stream
+// (WorkEvent).
 bool poll_gets() {
   bool moved = false;
   for (std::size_t i = state().gets.size(); i-- > 0;) {
@@ -92,7 +93,9 @@ bool poll_gets() {
 bool poll_unready() {
   return std::erase_if(state().unready, [](const Unready& each) {
            const auto cookie = reinterpret_cast<std::uint64_t>(each.send);
-           if (waiting_send(each.proc, cookie) == nullptr) return true;  // another protocol sends it, or it has ended
+           if (waiting_send(each.proc, cookie) == nullptr)
+             return true;  // another protocol sends the data, or the send
+                           // has ended
            if (Pending* const waits = pending(*each.send); waits != nullptr && !waits->fence.passed()) return false;
            if (pending(*each.send) != nullptr) each.send->transfer_.reset();
            send_control(each.proc, wire::answer(wire::Kind::kReady, cookie));
@@ -120,7 +123,7 @@ Estimate probe(const MessageClass& message, const transport::Caps& /*caps*/) {
     return direct ? Estimate{mem::device::costs().copy_seconds + bytes / mem::device::costs().pinned_bytes_per_second}
                   : kNotApplicable;
   }
-  // Within a device, the multiprocessors copy, so that a time-sliced device must switch.
+  // Within a device, the multiprocessors copy, so a time-sliced device must switch.
   return message.time_sliced
              ? Estimate{mem::device::costs().switch_seconds + bytes / mem::device::costs().device_bytes_per_second}
              : Estimate{mem::device::costs().copy_seconds + bytes / mem::device::costs().peer_bytes_per_second};

@@ -1,10 +1,10 @@
-// Device put: a message from pinned host memory to a GPU of the node. The receiver answers the ready-to-send message
+// Device put: a message from pinned host memory to a GPU on the node. The receiver answers the ready-to-send message
 // with its view; the sender maps that memory and a copy engine stores the data there.
 //
-// Order: work of the receiver's program on its default stream must be done before its buffer is written to; while it is
-// not, another protocol handles the message. If the sender cannot map the memory, the transport moves the data.
-// Progress: a hook polls the copies. No function here waits. Owner: the table in device_put.cpp, until everything in it
-// is complete. Threads: library lock.
+// Order: the receiver's work on its default stream must be done before its buffer is written; if it is not, another
+// protocol handles the message. If the sender cannot map the memory, the transport moves the data. Progress: a hook
+// polls the copies. No function here waits. Owner: the table in device_put.cpp, until everything in it is complete.
+// Threads: library lock.
 #pragma once
 
 #include <cstddef>

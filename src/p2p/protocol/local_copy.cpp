@@ -33,7 +33,8 @@ void end(Request& send, Request& receive, Status status) {
   finish_send(send, Completion{});
 }
 
-// Polls the latest first: if it is done, the driver need not be asked about earlier ones of its stream (WorkEvent).
+// Polls the latest copy first: if it is done, the driver need not be queried about earlier ones on its stream
+// (WorkEvent).
 bool advance(void*) {
   bool moved = false;
   for (std::size_t i = state().moving.size(); i-- > 0;) {

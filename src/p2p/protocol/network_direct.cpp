@@ -1,11 +1,11 @@
-// Network direct: moves a message from or to contiguous device memory as a whole: the transport moves it from memory to
-// memory (Transport::send_rts() of device memory). The network reads and writes device memory (GPUDirect), or UCX
-// copies it by its own methods.
+// Network direct: moves a message from or to contiguous device memory in one transfer: the transport moves it from
+// memory to memory (Transport::send_rts() with device memory). The network reads and writes device memory (GPUDirect),
+// or UCX copies it with its own methods.
 //
 // Once the receiver has cleared the message, the sender sends the transport's ready-to-send message, and the receiver
 // fetches the data into its buffer. Both sides first wait for the program's work on the default stream. No model
-// predicts whether this is faster than pieces through pinned memory (network_staged.cpp), so it is measured in the
-// program (autotune.hpp).
+// predicts whether this is faster than pieces through pinned memory (network_staged.cpp), so it is measured at run time
+// (autotune.hpp).
 // Owner: the tables here, until everything in them is complete. Threads: library lock.
 #include "p2p/protocol/network_direct.hpp"
 
@@ -27,7 +27,7 @@ namespace network_direct {
 namespace {
 
 // True if the network can access the data. Managed memory migrates, and networks can access pools and VMM allocations
-// only if those were made for it.
+// only if these were created for it.
 bool is_reached(const layout::View& data) noexcept {
   const bool forced = knobs().device_network_direct == DeviceNetworkDirectChoice::kOn;
   return data.contiguous && data.where.is_device() && !data.where.managed && (forced || data.where.context != nullptr);
@@ -87,7 +87,7 @@ void end(Request& send, Status status) {
   finish_send(send, completion);
 }
 
-// Ends the send, except after an error of the path that is not reported yet, whose report will end it.
+// Ends the send, except after an error on the path that has not been reported yet, whose report will end the send.
 void sent(transport::Operation& self) {
   const std::unique_ptr<Outgoing> message = take_out(state().outgoing, self);
   if (message->status.ok()) {
@@ -97,7 +97,7 @@ void sent(transport::Operation& self) {
   }
 }
 
-// Sends the RTS; false if the work on the data is not done, or the transport has no room.
+// Sends the RTS; false if the work on the data is not done, or the transport has no space.
 bool send_rts(Outgoing& message) {
   if (!message.fence.passed()) return false;
   const Request& send = *message.send;

@@ -1,4 +1,5 @@
-// Network direct: decides whether the network's transport may get device memory of this process (network_direct.cpp).
+// Network direct: decides whether the network transport may be given device memory of this process
+// (network_direct.cpp).
 //
 // Threads: library lock.
 #pragma once
@@ -8,8 +9,7 @@
 namespace hr::p2p::network_direct {
 
 // Sender: true if the ready-to-send message of such data may state that the transport can read it in place. Receiver:
-// true if the data of a rendezvous may be written directly to this memory, once no work of the program on it is
-// pending.
+// true if the data of a rendezvous may be written directly to this memory, once the program has no pending work on it.
 [[nodiscard]] bool serves(const Peer& peer, const layout::View& data) noexcept;
 
 }  // namespace hr::p2p::network_direct

@@ -27,7 +27,7 @@ namespace {
 
 using layout::device::ChunkCopy;
 
-// Head of a piece, before its transport::RendezvousData.
+// Header of a piece; its transport::RendezvousData follows.
 struct PieceHead {
   std::uint64_t bytes;
 };
@@ -182,7 +182,7 @@ bool advance(void*) {
   return moved;
 }
 
-// Short messages are left to the stream protocol, whose blocking copy takes less time than all this. The copies overlap
+// Leaves short messages to the stream protocol, whose blocking copy takes less time than all this. The copies overlap
 // with the network, except for the first and the last.
 Estimate probe(const MessageClass& message, const transport::Caps& caps) {
   if (caps.same_node || caps.same_address_space || !caps.rendezvous) return kNotApplicable;

@@ -31,7 +31,7 @@ extern const Rendezvous kTransportData;  // the transport moves the data from me
 
 namespace {
 
-// Listed in order of preference among protocols of equal cost. kStream always applies and stays last, as
+// Listed in order of preference among protocols of equal cost. kStream always applies and stays last, because
 // begin_fallback() takes the last one.
 constexpr std::array kProtocols = {&kTransportData, &kLocalCopy,     &kDeviceGet,  &kDevicePut, &kStaged,
                                    &kNetworkStaged, &kNetworkDirect, &kSingleCopy, &kStream};
@@ -95,7 +95,7 @@ void begin_rendezvous(Request& receive, const ReadyToSend& matched) {
   receive.proc_ = rts.from_proc;
   receive.offset_ = 0;
   receive.total_ = rts.bytes < receive.view_.packed ? rts.bytes : receive.view_.packed;
-  // Completion to report later; the text of a truncation is kept with the request until then.
+  // Sets the completion to report later; the message of a truncation is kept with the request until then.
   receive.completion_ = received(rts.envelope, rts.bytes, receive.view_.packed);
   if (!receive.completion_.error.ok()) receive.detail_ = take_detail();
 

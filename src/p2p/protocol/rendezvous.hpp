@@ -5,11 +5,12 @@
 // requests it holds, to release a failed process and to end with the engine; these are called through the list. The
 // protocol's state for a message belongs to the request (Request::transfer_).
 //
-// A probe is a pure function that returns the modelled seconds for messages of a class, or kNotApplicable; the least
-// cost wins, and of equal costs the first in the list. The choice is kept (choice.hpp). begin() may decline
-// (MPI_ERR_UNSUPPORTED_OPERATION) without having moved anything; then the next best is tried. Any other error ends the
-// message; begin() has sent the sender nothing that makes it continue. If the receiver lets the sender send
-// (wire::Cts), the sender offers the clear-to-send to each protocol in the order of the list. Threads: library lock.
+// A probe is a pure function that returns the modelled seconds for messages of a class, or kNotApplicable; the lowest
+// cost wins or, of equal costs, the first in the list. The choice is cached (choice.hpp). begin() may decline
+// (MPI_ERR_UNSUPPORTED_OPERATION) without having moved anything; then the next best protocol is tried. Any other error
+// ends the message; begin() has then sent the sender no message that makes it continue. If the receiver lets the sender
+// send (wire::Cts), the sender offers the clear-to-send to each protocol in the order of the list. Threads: library
+// lock.
 #pragma once
 
 #include <limits>
@@ -32,17 +33,17 @@ struct ReadyToSend {
   std::uint64_t remote_address = 0;  // 0: not readable
   std::size_t bytes = 0;             // length of the whole packed form
   std::uint64_t flags = 0;           // wire::RtsFlag
-  std::uint64_t locality = 0;        // locality of the device that the data is on (mem/device/context.hpp); 0: none
+  std::uint64_t locality = 0;        // locality of the device that holds the data (mem/device/context.hpp); 0: none
   bool time_sliced = false;  // true if both ends are on one device, which the two processes share by time slicing
   // Additional data described by the flags; valid during begin().
   const std::byte* tail = nullptr;
   std::size_t tail_bytes = 0;
 };
 
-// Everything that the choice of a protocol depends on, besides the peer and the knobs: messages of one class use the
+// Everything on which the choice of a protocol depends, besides the peer and the knobs: messages of one class use the
 // same protocol.
 struct MessageClass {
-  std::size_t bytes = 0;        // bytes to move, rounded down to the least of the size class; 0: none
+  std::size_t bytes = 0;        // bytes to move, rounded down to the minimum of the size class; 0: none
   std::uint64_t flags = 0;      // wire::RtsFlag, except kPending
   bool readable = false;        // the data is contiguous host memory, and its address was sent
   bool from_contiguous = true;  // the sender's data is contiguous, as far as the receiver knows
@@ -60,7 +61,7 @@ struct MessageClass {
 };
 MessageClass message_class(const ReadyToSend& rts, const Request& receive);
 
-// Answer of a probe. `uncertain`: the model may well be wrong, so that measuring in the program is worth it
+// Answer of a probe. `uncertain`: the model may well be wrong, so that measuring at run time is worth it
 // (autotune.hpp).
 struct Estimate {
   double seconds;
@@ -69,7 +70,7 @@ struct Estimate {
 inline constexpr double kNever = std::numeric_limits<double>::infinity();
 inline constexpr Estimate kNotApplicable{kNever};
 
-// Up to this length two copies through pinned memory are quicker than one switch of a time-sliced device.
+// Up to this length, two copies through pinned memory are faster than one switch of a time-sliced device.
 [[nodiscard]] inline std::size_t staged_time_sliced_bytes() noexcept {
   const mem::device::Costs& of = mem::device::costs();
   return static_cast<std::size_t>((of.switch_seconds - of.pinned_seconds) /
@@ -83,9 +84,9 @@ struct Rendezvous {
   Status (*begin)(const ReadyToSend& rts, Request& receive);
   std::span<const Arrival> arrivals = {};
   // Sender: handles the clear-to-send of this message; Request::peer_cookie_ and total_ are set, and `tail` follows the
-  // wire::Cts. False: it is meant for another protocol, or this one cannot send the data.
+  // wire::Cts. False if it is meant for another protocol, or if this one cannot send the data.
   bool (*cleared)(int from, Request& send, const wire::Cts& cts, const std::byte* tail) = nullptr;
-  // Sender: called when the receiver no longer needs the data, whether this protocol moved it or not. True: this
+  // Sender: called when the receiver no longer needs the data, whether this protocol moved it or not. True if this
   // process still needs it.
   bool (*released)(Request& send) = nullptr;
   // Forgets this memory, which that process had exported and has freed.
@@ -103,19 +104,19 @@ struct Rendezvous {
 // Returns the protocols in order of preference.
 std::span<const Rendezvous* const> protocols() noexcept;
 
-// True if the payload of a ready-to-send message contains everything that its flags say.
+// True if the payload of a ready-to-send message contains everything that its flags announce.
 [[nodiscard]] bool is_rts(int from, const std::byte* payload, std::size_t bytes) noexcept;
 // Reads such a payload, which the result borrows.
 ReadyToSend read_rts(const Envelope& envelope, int from_proc, std::size_t bytes, const std::byte* payload,
                      std::size_t payload_bytes);
 // Moves the data of a matched ready-to-send message into its receive.
 void begin_rendezvous(Request& receive, const ReadyToSend& matched);
-// Sender: handles a clear-to-send, by which the receiver chooses how the data is sent. False: it does not fit the
+// Sender: handles a clear-to-send, with which the receiver chooses how the data is sent. False if it does not fit the
 // message.
 [[nodiscard]] bool clear_to_send(int from, Request& send, const std::byte* payload, std::size_t bytes);
-// Sender: handles the end of a send whose data the receiver has fetched itself, or does not need.
+// Sender: ends a send whose data the receiver has fetched itself, or does not need.
 void release_send(Request& send);
-// Begins the last protocol of the list, which always applies; for a protocol that has begun and failed.
+// Starts the last protocol in the list, which always applies; for a protocol that has started and failed.
 Status begin_fallback(const ReadyToSend& rts, Request& receive);
 // Accounts for `bytes` bytes of a rendezvous, which have arrived, or have failed with this status. The receive reports
 // the first failure, and ends when all bytes are accounted for; the caller must not use it afterwards.

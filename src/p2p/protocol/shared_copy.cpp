@@ -24,8 +24,8 @@ namespace {
 
 class Batch;
 
-// State of a message that both sides copy; belongs to the receive, and to the send once the receiver has sent the
-// address of its buffer.
+// State of a message that both sides copy; belongs to the receive, and to the send once the receiver has sent its
+// buffer's address.
 struct Copy final : Transfer {
   explicit Copy(Request& copied) noexcept : Transfer(kSingleCopy), request(copied) {}
   ~Copy() override;
@@ -41,7 +41,7 @@ struct Copy final : Transfer {
 };
 using List = IntrusiveList<Copy, &Copy::link>;
 
-// Returns the request's state; null if it has none, for example if its receiver makes the whole copy.
+// Returns the request's state; null if it has none, for example if the receiver copies everything.
 Copy* copy_of(const Request& request) noexcept {
   Transfer* const transfer = request.transfer_.get();
   return transfer != nullptr && transfer->is_of(kSingleCopy) ? static_cast<Copy*>(transfer) : nullptr;
@@ -82,7 +82,7 @@ std::size_t free_word(std::span<transport::SharedWord> words) {
   const auto first = static_cast<std::size_t>(std::countr_one(state().words_in_use));
   return first < words.size() ? first : kWords;
 }
-// Called once everything is claimed: a process that reads the word now finds nothing left, or another generation.
+// Called once everything is claimed: a process that reads the word now finds nothing to claim, or another generation.
 void give_back_word(const Copy& receive) { state().words_in_use &= ~(std::uint64_t{1} << receive.word); }
 
 // The copy is still in a list only if the other side has failed.
@@ -100,11 +100,11 @@ void watch(List& list, Copy& copy) {
   add_hook(&advance, nullptr);
 }
 
-// Shorter copies are made with the lock held, as a waiting thread then waits no longer than for a usual round.
+// Shorter copies keep the lock, as a thread then waits for it no longer than for a usual round.
 constexpr std::size_t kWorthLettingIn = std::size_t{32} << 10;
 
-// One side of several copies that are made together: with one peer, and limited in size so that waits for the first of
-// them are not prolonged much. Owner: the round that makes them. Threads: move() needs no lock.
+// One side of several copies that are made together: with one peer, and limited in size so that they do not delay the
+// first one much. Owner: the round that makes them. Threads: move() needs no lock.
 class Batch {
  public:
   using Next = Claims::Part (Claims::*)() noexcept;  // claims from the front or from the back
@@ -150,7 +150,7 @@ class Batch {
     count_ = kept;
   }
 
-  // Copies the claimed parts, and continues to claim and copy until nothing is left, permitting other threads to enter
+  // Copies the claimed parts, and continues to claim and copy until nothing is left, letting other threads enter
   // meanwhile if allowed. Returns the first failure; the rest is then still claimed if `claims_all`.
   template <class CopyParts>
   Status move(bool yields_lock, bool claims_all, CopyParts&& copy_parts) {
@@ -251,7 +251,7 @@ void account_for(Copy& copy, std::size_t bytes) {
 void read_fronts(bool yields_lock) {
   Batch batch(state().to_read, engine()->rank, &Claims::from_front);
   batch.remove_unclaimed(give_back_word);
-  // After a failure the rest is still claimed, so that the sender stops.
+  // After a failure, the rest is still claimed, so that the sender stops.
   const bool failed =
       !batch
            .move(yields_lock, true,
@@ -264,7 +264,7 @@ void read_fronts(bool yields_lock) {
   for (const Batch::Part& part : batch.parts()) {
     Copy& copy = *part.copy;
     give_back_word(copy);
-    if (failed) copy.unreadable = true;  // the fallback begins when the sender has stopped writing
+    if (failed) copy.unreadable = true;  // the fallback starts when the sender has stopped writing
     if (!failed) release_sender(copy.request);
     account_for(copy, part.claims.front_bytes());
   }
@@ -311,10 +311,10 @@ Status begin(const ReadyToSend& rts, Request& receive) {
   receive.peer_cookie_ = rts.sender_cookie;
   const std::uint64_t address = rts.remote_address;
   Known& sender = known(receive.proc_);
-  // If processes share cores, a helping sender would compete with the reader for a core.
+  // If processes share cores, a sender that helps would compete with the reader for a core.
   if (!receive.view_.where.pinned && !node_oversubscribed()) {
-    // Tests whether reading is permitted before a message is sent to the sender. No more than that is copied at once,
-    // as the message may have matched its receive within a call that should return soon.
+    // Tests whether reading is permitted before a message is sent to the sender. No more than that is copied
+    // immediately, as the message may have matched its receive within a call that should return soon.
     if (!sender.readable) HR_TRY(read(receive, address, 0, std::min(kTestReadBytes, receive.total_)));
     sender.readable = true;
     const std::size_t word = free_word(memory_of(receive.proc_).shared_words(engine()->rank));

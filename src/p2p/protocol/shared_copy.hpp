@@ -3,8 +3,8 @@
 //
 // The receiver sends the address of its buffer to the sender (kShare). Each side keeps its pending copies in a list. In
 // each round of progress it picks the first few, claims parts of each (claims.hpp), the receiver from the front, the
-// sender from the back, and moves them by one system call, until nothing is left to claim. So each side copies its half
-// of every message, and has its halves of the buffers in its caches; if one of them computes, the other copies
+// sender from the back, and moves them with one system call, until nothing is left to claim. So each side copies its
+// half of every message, and keeps its halves of the buffers in its caches; if one side is computing, the other copies
 // everything.
 //
 // The sender reports how much it has written (kShared). The receiver answers kDone once it has finished reading, if it
@@ -12,7 +12,7 @@
 // the receiver reads them, and answers with a second kDone. If memory turns out not to be readable, the fallback is
 // used.
 //
-// The system calls of a round are made without the library lock, if it is enabled and the copy is long: other threads
+// A round makes its system calls without the library lock, if that is enabled and the copy is long: other threads
 // enter the library, start and deliver messages, and make rounds. Meanwhile
 // - the requests of this round are in no list, so no other round copies parts of them, and no two claims are the same.
 //   This side has claimed a part of each that it has not accounted for, so a receive cannot complete, and its word is
@@ -26,7 +26,7 @@
 // - only the addresses of a request are used, which are copied before;
 // - the engine and its peers remain: MPI_Finalize waits for the progress thread, and no other thread may be in MPI
 //   then.
-// A copy made during a delivery keeps the lock, as the ring's reader is not done with its message.
+// A copy made during a delivery keeps the lock, because the ring's reader has not finished its message.
 //
 // Owner: shared_copy.cpp's tables, until the engine ends; the state of a message belongs to its request; the receive
 // owns its word until everything is claimed. Threads: library lock.
@@ -37,15 +37,16 @@
 
 namespace hr::p2p::shared_copy {
 
-// Copies the data of a rendezvous: with the sender, in rounds of progress, or by itself before this returns.
-// MPI_ERR_UNSUPPORTED_OPERATION: the system refuses; nothing has been moved or sent.
+// Copies the data of a rendezvous: with the sender, in rounds of progress, or alone before this returns. Errors:
+// MPI_ERR_UNSUPPORTED_OPERATION if the system refuses; then nothing has been moved or sent.
 Status begin(const ReadyToSend& rts, Request& receive);
 
-// Sender: handles kShare. False: it does not fit the message.
+// Sender: handles kShare. False if it does not fit the message.
 [[nodiscard]] bool help(int from, Request& send, const std::byte* payload);
-// Receiver: handles kShared: the sender has written the bytes that it claimed, or could not. False: it is not valid.
+// Receiver: handles kShared: the sender has written the bytes that it claimed, or could not write them. False if it is
+// not valid.
 [[nodiscard]] bool helped(int from, Request& receive, std::size_t bytes, bool failed);
-// Sender: handles kDone. True: the send continues.
+// Sender: handles kDone. True if the send continues.
 bool released(Request& send);
 // True while a round that is copying the request's data has let other threads in.
 [[nodiscard]] bool holds(const Request& request) noexcept;

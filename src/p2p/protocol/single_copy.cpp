@@ -1,4 +1,4 @@
-// Single copy: the receiver reads the sender's memory, mostly with the sender's help (shared_copy.hpp).
+// Single copy: the receiver reads the sender's memory, usually with the sender's help (shared_copy.hpp).
 #include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "base/statistics.hpp"

@@ -1,4 +1,4 @@
-// Chooses the way, and advances the sender's and the receiver's half.
+// Chooses the path, and advances the sender's and the receiver's half.
 #include "p2p/protocol/staged.hpp"
 
 #include <cstring>
@@ -45,7 +45,7 @@ Movers movers(const ReadyToSend& rts, const layout::View& target) noexcept {
 Estimate probe(const MessageClass& message, const transport::Caps& caps) {
   if (message.bytes == 0 || !caps.same_node) return kNotApplicable;
   const bool movable = (message.flags & wire::kMovable) != 0;
-  // The sender's CPU cannot read device memory; such data is left to the stream protocol.
+  // The sender's CPU cannot read device memory; the stream protocol handles such data.
   if (message.from_device() && !movable) return kNotApplicable;
   if (!message.from_device() && !message.to_device()) return kNotApplicable;
   const bool kernels = message.time_sliced && !(message.from_contiguous && message.to_contiguous);

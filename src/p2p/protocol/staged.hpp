@@ -1,7 +1,7 @@
 // Staged: messages from or to device memory that cannot move directly from memory to memory. The sender copies pieces
-// into chunks of staging memory, the receiver copies them out, several at a time, so that the copies of both and the
-// messages between them overlap. Chunks are pinned memory that the processes share, or, from device to device if the
-// peer can map it, device memory of the sender (pool, VMM and managed memory cannot be mapped themselves).
+// into chunks of staging memory, the receiver copies them out, several at a time, so that the copies on both sides and
+// the messages between them overlap. Chunks are pinned memory that the processes share, or, from device to device if
+// the peer can map it, device memory of the sender (pool, VMM and managed memory cannot be mapped themselves).
 //
 // The receiver chooses (begin() in staged.cpp; wire::Way in the clear-to-send). The sender's half is a PieceSends whose
 // carrier lends the chunk: the message of a piece names its location (wire::Piece), and the receiver returns the chunk
@@ -40,7 +40,7 @@ bool begin_send(int to_proc, Request& send, std::uint8_t way);
 [[nodiscard]] PieceSends& sends();
 // Handles the failure of a receiver (process_failure.hpp): frees its chunks, and ends sends to it.
 void fail_pending(int proc);
-// True if another process has a chunk.
+// True if another process holds a chunk.
 [[nodiscard]] bool chunks_away() noexcept;
 void release_chunks();
 
@@ -48,7 +48,7 @@ void release_chunks();
 
 // Prepares to receive through these chunks; false if the receiver cannot reach them.
 bool accept_chunks(const layout::View& data, int from_proc, const mem::device::Export& chunks);
-// Handles a piece; false if it is not part of the message, or is not in memory of that process.
+// Handles a piece; false if it is not part of the message, or is not in that process's memory.
 [[nodiscard]] bool arrive_piece(int from_proc, Request& receive, const transport::Header& header,
                                 const std::byte* payload, std::size_t bytes);
 // Forgets memory that the process has freed.

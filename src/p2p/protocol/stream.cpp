@@ -1,5 +1,5 @@
-// Stream: the sender packs pieces into the transport while the receiver unpacks earlier ones: two copies, made by both
-// sides at the same time, for any layout and any kind of memory.
+// Stream: the sender packs pieces into the transport while the receiver unpacks earlier ones: two concurrent copies,
+// one on each side, for any layout and any kind of memory.
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -14,13 +14,13 @@ namespace {
 constexpr std::size_t kLeastPiece = 4096;
 constexpr std::size_t kPieceUnit = 64;
 
-// Returns the size of a piece; short messages are cut, too, so that the receiver copies one piece while the sender
+// Returns the size of a piece; even short messages are divided, so that the receiver copies one piece while the sender
 // copies the next.
 std::size_t piece_of(std::size_t bytes, const transport::Caps& caps) {
   return std::clamp(bytes / 4 / kPieceUnit * kPieceUnit, kLeastPiece, std::max(kLeastPiece, caps.chunk_bytes));
 }
 
-// Always applicable. Counts a clear-to-send, the stream of pieces, which both sides copy at the same time, and a
+// Always applicable. Counts a clear-to-send, the stream of pieces, which both sides copy concurrently, and a
 // blocking copy for each piece on a device.
 Estimate probe(const MessageClass& message, const transport::Caps& caps) {
   const std::size_t piece = piece_of(message.bytes, caps);

@@ -17,7 +17,7 @@ namespace {
 
 // A send whose data the transport keeps; destroyed when the transport is done with it.
 struct Sending : transport::Operation {
-  Request* send = nullptr;  // null: the send has ended in another way
+  Request* send = nullptr;  // null if the send has ended by other means
   bool in_doubt = false;    // a cancellation awaits its answer
   bool moved = false;       // the transport finished meanwhile
 };
@@ -42,7 +42,7 @@ void end_send(Request& send, Status status) {
   complete(send, completion);
 }
 
-// Ends the send, except after an error of the path that is not reported yet, whose report will end it.
+// Ends the send, except after an error on the path that has not been reported yet, whose report will end the send.
 void sent(transport::Operation& self) {
   std::unique_ptr<Sending> sending(static_cast<Sending*>(&self));
   Request* const send = sending->send;
@@ -95,7 +95,7 @@ bool is_idle(const layout::View& data) {
   return false;
 }
 
-// Applies to any receive, as only the transport reports the end to the sender.
+// Applies to any receive, because only the transport reports the end to the sender.
 Estimate probe(const MessageClass& message, const transport::Caps& /*caps*/) {
   return (message.flags & wire::kKept) != 0 ? Estimate{-1} : kNotApplicable;
 }
@@ -133,7 +133,7 @@ void deliver_not_cancelled(int from, const transport::Header& header, const std:
 
 constexpr Arrival kArrivals[] = {arrival<deliver_not_cancelled>(wire::Kind::kNotCancelled)};
 
-// Called if the receiver could not receive the data, and will not request it any more.
+// Called if the receiver could not receive the data, and will not request it again.
 bool released(Request& send) {
   detach(send);
   return false;

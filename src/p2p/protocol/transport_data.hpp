@@ -1,7 +1,7 @@
 // Transport data: messages in host memory whose data the transport itself moves to its destination.
 //
 // The receiver fetches the data (Transport::receive_rendezvous()), directly into its buffer if that is contiguous host
-// memory, else unpacking it piece by piece. The send is complete when the transport is done with it. A send that is
+// memory, else unpacking it in pieces. The send is complete when the transport is done with it. A send that is
 // being cancelled completes only after the receiver has answered whether a receive had matched it, as the transport
 // ends received and declined data in the same way. Threads: library lock.
 #pragma once
@@ -14,13 +14,13 @@ namespace hr::p2p::transport_data {
   return peer.caps.rendezvous && data.contiguous && data.where.is_host() && data.packed != 0;
 }
 
-// Sends the ready-to-send message, like Transport::send(). *done: true if the send is complete at once, and the caller
-// must complete the request; otherwise it is completed later.
+// Sends the ready-to-send message, like Transport::send(). *done: true if the send is complete immediately, and the
+// caller must complete the request; otherwise it is completed later.
 Status send_rts(Peer& peer, Request& send, const transport::Header& header, wire::Rts rts, bool* done);
 
-// Sender: requests that the receiver drop the message. False: the transport does not keep data of this send.
+// Sender: requests that the receiver drop the message. False if the transport does not keep data of this send.
 bool cancel(Request& send);
-// Sender: detaches the transport's data from a request that ends in another way.
+// Sender: detaches the transport's data from a request that ends by other means.
 void detach(Request& send);
 // Receiver: declines the data of a ready-to-send message that was dropped without a receive.
 void drop(int from, const std::byte* payload, std::size_t bytes);

@@ -1,17 +1,17 @@
 // Loaded core: lets a rank leave a core that another program keeps busy.
 //
 // mpiexec binds ranks to cores unless it is told otherwise. If it chose the binding itself and the host has more cores
-// than ranks, it names the CPUs of the rank and all that its ranks may use (boot/spare_cpus.hpp). A thread that has
-// lost its core to loads for several milliseconds within a second then binds itself to all of them, once per process;
-// the system moves it to an idle core when it next wakes. A thread with another binding than mpiexec's keeps it,
-// because the program has chosen that.
+// than ranks, it passes the rank's CPUs and all CPUs that its ranks may use (boot/spare_cpus.hpp). A thread that has
+// lost its core to other programs for several milliseconds within a second then binds itself to all of these, once per
+// process; the system moves it to an idle core when it next wakes. A thread with another binding than mpiexec's keeps
+// it, because the program has chosen that.
 //
 // Owner: process-wide. Threads: library lock.
 #pragma once
 
 namespace hr::p2p {
 
-// Sums the time that loads have taken from a thread. A plain value.
+// Sums the time that other programs (loads) have taken from a thread. A plain value.
 class LostTime {
  public:
   // Adds a time that ended at `now`; true if loads have taken enough within a second.
@@ -25,7 +25,7 @@ class LostTime {
 namespace loaded_core {
 
 // Records that a load has kept the calling thread from its core for a time that ended at `now`, and leaves the core if
-// that has become too long.
+// the lost time has become too long.
 void note_lost(double seconds, double now);
 
 }  // namespace loaded_core

@@ -14,10 +14,10 @@
 namespace hr::p2p::oversubscription {
 namespace {
 
-// A waiter gives a core back within microseconds; a computation keeps it for the rest of its time slice, which takes
+// A waiter returns a core within microseconds; a computation keeps it for the rest of its time slice, which is
 // milliseconds with every scheduler.
 constexpr double kLongYieldSeconds = 500e-6;
-// Time for which a result remains valid. Detecting a load again may cost one of its time slices.
+// Time for which a result remains valid. Redetecting a load may cost one of its time slices.
 constexpr double kHolds = 100e-3;
 // Interruptions this close to one another indicate a load; a single one is due to the system's own work.
 constexpr double kOften = 50e-3;
@@ -62,8 +62,8 @@ void count_from(double now) noexcept {
 }
 
 // Returns the time that a load has taken if it has interrupted the thread repeatedly, else 0; after an interruption by
-// a woken waiter the thread has the core back at once. Not used with a lock, whose holders yield, which the system
-// counts as interruptions, too.
+// a woken waiter, the thread regains the core immediately. Not used with a lock: its holders yield, which the system
+// also counts as interruptions.
 double taken_often(const Since& since, double now) noexcept {
   if (since.given_way == 0 || since.slept || LibraryLock::enabled()) return 0;
   const double away = seconds_away(now);

@@ -2,7 +2,7 @@
 //
 // A thread that lost its core without having slept gave way to another: it was preempted, or its sched_yield() let
 // another thread run. The system counts both (getrusage: involuntary switches). The length of a yield shows which kind
-// of thread got the core. Waiting processes and threads of MPI give the core back at once: yielding to such waiters is
+// of thread got the core. Waiting MPI processes and threads return the core immediately: yielding to such waiters is
 // the fastest way to receive their messages. A program that computes keeps the core until the system preempts it,
 // milliseconds later (some kernels also end the time slice of a thread that yields). If there is such a load, a waiting
 // thread should sleep. A sleeping thread keeps its scheduling credit, and gets the core as soon as a message arrives. A

@@ -46,8 +46,8 @@ bool run_hooks() {
   return moved;
 }
 
-// Pacing of a waiting rank. If it has a core to itself, it polls for milliseconds, and checks occasionally whether it
-// still has; if others wait for the core, it yields almost at once, as the sender of the awaited message may need the
+// Pacing of a waiting rank. If it has its own core, it polls for milliseconds, and checks occasionally whether it still
+// has one; if others wait for the core, it yields almost immediately, as the sender of the awaited message may need the
 // core.
 constexpr unsigned kSpinShared = 20;
 constexpr unsigned kSpinSharedPolled = 1;  // the writer of the awaited word may be waiting for this core
@@ -68,9 +68,9 @@ constexpr unsigned kLooksAlone = 1000;
 constexpr unsigned kLooksShared = 2;
 constexpr double kSleepSeconds = 10e-3;
 constexpr double kMostPatience = 10;
-constexpr double kSleepBesideThreads = 200e-6;  // another thread may complete what this one waits for
+constexpr double kSleepBesideThreads = 200e-6;  // another thread may complete the operation that this one waits for
 constexpr double kSleepWithHooks = 1e-3;
-// Pacing of test calls. They are in close succession if they are at most kClosely apart on average.
+// Pacing of test calls. Calls are in close succession if they are at most kClosely apart on average.
 constexpr double kClosely = 2e-6;
 constexpr unsigned kAsksShared = 20;
 constexpr unsigned kAsksOnceShared = 2;  // after the first pause in a row
@@ -80,7 +80,7 @@ constexpr unsigned kAsksAlone = 1024;
 // Short, as the program may be waiting for something else as well.
 constexpr double kSleepAsking = 100e-6;
 
-// True if processes outnumbered their cores at the last look.
+// True if processes outnumbered their cores at the last check.
 bool is_crowded() noexcept {
   const Engine* state = engine();
   return state == nullptr || state->oversubscribed || shared_cpus::outnumbered();
@@ -98,9 +98,9 @@ void count_waiting(int more) noexcept {
   number.store(number.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
 }
 
-// Number of test calls until the next pause in a row. Beside a load it falls with each pause: if the load is a number
-// of ranks that test on this core and take each other for loads, their turns become so short that they recognise each
-// other.
+// Number of test calls until the next of several successive pauses. Beside a load, it falls with each pause: if the
+// load consists of ranks that test on this core and take one another for loads, their turns become so short that they
+// recognise each other.
 unsigned calls_until_next_pause() noexcept {
   const unsigned calls = progress.calls_before_pause;
   if (calls == kAsksShared) return kAsksOnceShared;
@@ -264,9 +264,9 @@ void Backoff::end() noexcept {
   set_spin_limits();
 }
 
-// True if a polled wait has lasted so long that it should no longer occupy a whole core. Where the system or the host
-// of a virtual machine lets two of the ranks run in turn, each would otherwise spend its turn waiting for the other: a
-// thread that sleeps keeps its turn for the moment when the awaited word is written.
+// True if a polled wait has lasted so long that it should no longer occupy a whole core. If the system or the host of a
+// virtual machine runs two of the ranks in turn, each would otherwise spend its turn waiting for the other: a thread
+// that sleeps saves its turn for the moment when the awaited word is written.
 bool Backoff::naps() const noexcept {
   return progress.polled_waits > 0 && rounds_ > kSpinBeforeNaps && rounds_ % kNapsPerYield != 0 && !is_shared();
 }
@@ -293,7 +293,7 @@ void Backoff::pause_longer() {
   } else {
     oversubscription::yield_core();
     // Another process of the job is on this core, although other cores may be idle: the system runs a woken sleeper on
-    // one of those.
+    // one of the idle cores.
     const bool shares_core = !shared && oversubscription::known() == oversubscription::Kind::kWaitingPeers;
     if (shares_core && may_sleep()) sleep_for(kSleepWithHooks);
   }

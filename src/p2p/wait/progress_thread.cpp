@@ -25,19 +25,19 @@ namespace {
 // If there is a core to spare: pauses between two rounds, and time for which the thread polls after the last progress.
 constexpr int kPausesBetweenLooks = 8;
 constexpr double kWatchSeconds = 1e-3;
-// If there is none: time that the program must have stayed outside MPI, at first and at most.
+// If there is none: initial and maximum time for which the program must have stayed outside MPI.
 constexpr double kShortestNap = 100e-6;
 constexpr double kLongestNap = 1e-3;
-// Limits of a sleep. The event that ends a wait for a device or for a word in shared memory rings no doorbell.
+// Maximum lengths of a sleep. The event that ends a wait for a device or for a word in shared memory rings no doorbell.
 constexpr double kSleepSeconds = 10e-3;
 constexpr double kSleepPolling = 100e-6;
-// Largest number of rounds with progress before the thread checks whether it must stop.
+// Maximum number of rounds with progress before the thread checks whether it must stop.
 constexpr int kMostRounds = 16;
-// Number of calls in a row that find no round of the thread before a call makes a round itself.
+// Number of calls in a row that find no round by the thread before a call makes a round itself.
 constexpr unsigned kMostMissed = 1000;
 
 // Process-wide, and not in the engine: every message checks whether the thread sleeps, an exit handler ends it, and a
-// forked child sees from it that it has no such thread. start() resets it.
+// forked child sees here that it has no such thread. start() resets it.
 struct State {
   pthread_t thread{};
   bool running = false;
@@ -48,8 +48,8 @@ struct State {
   std::atomic<bool> stopping{false};
   std::atomic<Attention> attention{Attention::kNone};
   std::atomic<bool> asleep{false};  // true while a watching thread sleeps; set under the lock
-  std::atomic<bool> woken{false};   // wake() was called since it fell asleep
-  // The thread writes `rounds`, the threads that call take_round() the others.
+  std::atomic<bool> woken{false};   // wake() has been called since the thread fell asleep
+  // The thread writes `rounds`; threads that call take_round() write the others.
   alignas(64) std::atomic<unsigned> rounds{0};
   alignas(64) std::atomic<unsigned> rounds_taken{0};
   std::atomic<unsigned> missed{0};
@@ -75,8 +75,8 @@ bool poll_on() {
   return moved;
 }
 
-// Sleeps, or returns at once if something has arrived. Called with the lock, which it releases. True if wake() ended
-// the sleep.
+// Sleeps, or returns immediately if something has arrived. Called with the lock held, which it releases. True if wake()
+// ended the sleep.
 bool sleep() {
   Sleeper& sleeper = engine()->sleeper;
   const bool polling = needs_polling() || attention() != Attention::kNone;
@@ -153,7 +153,7 @@ void* run(void*) {
   return nullptr;
 }
 
-// True if this process may use one core only; an unknown number counts as one.
+// True if this process may use only one core; an unknown number counts as one.
 bool has_one_core() { return topo::allowed_cpus().size() <= 1; }
 
 bool has_cores_to_spare() { return 2 * engine()->processes_on_node <= ::sysconf(_SC_NPROCESSORS_ONLN); }

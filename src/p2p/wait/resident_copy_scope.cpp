@@ -12,7 +12,7 @@ namespace {
 
 using mem::device::Context;
 
-// Time before a launch. A process that sends at the same time has sent its ready-to-send message by then.
+// Time before a launch. By then, a process that sends concurrently has sent its ready-to-send message.
 constexpr double kLookSeconds = 1e-6;
 
 struct State final : FileState {

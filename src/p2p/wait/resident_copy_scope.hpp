@@ -1,11 +1,11 @@
 // ResidentCopyScope: launches a resident copy kernel (mem/device/resident_copier.hpp) on a GPU while this process waits
-// for a message from or to its memory, to copy this message or the next. Encloses a waiting loop; costs a comparison if
-// no GPU memory is involved.
+// for a message from or to that GPU's memory, to copy this message or the next. Encloses a waiting loop; costs a
+// comparison if no GPU memory is involved.
 //
-// The kernel is launched only after the wait has lasted for a while: a message that has been sent already is fetched at
-// once. A ping-pong program spends its time in the sends, each of which lasts until its receiver has the data, and by
-// then the answer has arrived; so sends launch the kernel, too. Owner: the waiting call; one at a time, further ones
-// (calls within callbacks) do nothing. Threads: library lock, which a waiting loop gives up between rounds.
+// The kernel is launched only after the wait has lasted for a while: a message that has been sent already is fetched
+// immediately. A ping-pong program spends its time in the sends, each of which lasts until its receiver has the data,
+// and by then the answer has arrived; so sends also launch the kernel. Owner: the waiting call; one at a time, further
+// ones (calls within callbacks) do nothing. Threads: library lock, which a waiting loop releases between rounds.
 #pragma once
 
 #include "p2p/request.hpp"

@@ -27,7 +27,7 @@ void watch_rounds(void (*function)()) {
   list_round_watch();
 }
 
-// The watch stays in the list, as this may be called within a round.
+// Leaves the watch in the list, as this may be called within a round.
 void unwatch_rounds() { own<RoundWatch>().function = nullptr; }
 
 void list_round_watch() {

@@ -33,7 +33,7 @@ int sharers(const topo::CpuSet& cpus) noexcept {
   return most;
 }
 
-// Notes, in one process of the node, ranks that share CPUs although the node has one for each.
+// Reports, in one process on the node, ranks that share CPUs although the node has one for each.
 void note(const topo::CpuSet& cpus, int processes) {
   static bool noted = false;
   if (noted || engine()->oversubscribed || !boot::processes().first_on_host()) return;

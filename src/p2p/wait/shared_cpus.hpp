@@ -1,8 +1,8 @@
-// Shared CPUs: determines whether the processes of this node that are confined to the same CPUs as this one outnumber
+// Shared CPUs: determines whether the processes on this node that are confined to the same CPUs as this one outnumber
 // those CPUs.
 //
 // A program, a batch system or a wrong option may confine several ranks to one core, before or after initialisation. A
-// process can query only its own CPUs, so each one publishes them through the transport of the node, and checks again
+// process can query only its own CPUs, so each process publishes them through the intranode transport, and checks again
 // from time to time while it waits. Sets that only overlap are not compared. Owner: progress.hpp holds the result.
 // Threads: library lock, except for outnumbered(); the CPUs are those of the calling thread.
 #pragma once
@@ -14,10 +14,10 @@ struct Found {
   double until = 0;
 };
 
-// Returns the result of the last look. Any thread may call it.
+// Returns the result of the last check. Any thread may call it.
 [[nodiscard]] bool outnumbered() noexcept;
 
-// Looks again if the last result has expired, and returns the result. Calls of the system are rare: once in many
+// Checks again if the last result has expired, and returns the result. System calls are rare: once in many
 // milliseconds of waiting.
 bool look() noexcept;
 

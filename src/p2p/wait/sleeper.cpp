@@ -16,7 +16,7 @@
 namespace hr::p2p {
 namespace {
 
-// Longest sleep if some arrivals do not end it.
+// Maximum sleep if some arrivals do not end it.
 constexpr double kUnheard = 200e-6;
 constexpr double kLongest = 1;
 

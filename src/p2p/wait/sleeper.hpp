@@ -1,11 +1,11 @@
-// Sleeper: lets threads of this process sleep until a message arrives through any transport.
+// Sleeper: lets threads of this process sleep until a message arrives on any transport.
 //
 // Threads sleep on the first transport that can (Transport::sleep()). An arrival through another transport that has a
 // descriptor for arrivals (Transport::arrivals()) ends the sleep by means of a library thread, the listener: it waits
 // for the descriptors, each armed for one event by the thread that is about to sleep, and then wakes the sleepers.
-// While no thread sleeps it wakes only once, at the first arrival after a sleep that ended for another reason. It is
-// started by the first sleep that needs it. If a transport can neither sleep nor has such a descriptor, sleeps are
-// short.
+// While no thread sleeps, the listener wakes only once, on the first arrival after a sleep that ended for another
+// reason. It is started by the first sleep that needs it. If a transport can neither sleep nor has such a descriptor,
+// sleeps are short.
 //
 // Owner: the engine. Lifetime: open() once the transports are open, close() before they are closed. Threads: arm()
 // needs the library lock; sleep() and wake() may be called by any thread without it.
@@ -61,7 +61,7 @@ class Sleeper {
     std::atomic<bool> armed{false};  // the next arrival will wake the listener
   };
 
-  // Arms the transport's descriptor; true if an arrival will wake the listener, and nothing has arrived yet.
+  // Arms the transport's descriptor. True if an arrival will wake the listener, and nothing has arrived yet.
   bool listen(Heard& to);
   bool start() noexcept;
   void run() noexcept;

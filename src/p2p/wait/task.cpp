@@ -30,11 +30,11 @@ Status collect(Request** requests, int count) {
 }
 
 void abandon(Request** requests, int count) noexcept {
-  std::string detail = take_detail();  // the error that led here is the one to report
+  std::string detail = take_detail();  // keeps the detail of the error that led here
   for (int i = 0; i < count; ++i) {
     Request* request = std::exchange(requests[i], nullptr);
     if (request == nullptr) continue;
-    // Others may depend on messages already sent.
+    // Other processes may depend on messages that have been sent.
     if (request->is_receive_ && !request->complete()) (void)cancel(*request);
     if (!request->complete()) (void)wait(*request);
     release(request);
@@ -118,7 +118,7 @@ class TaskState final : public RequestState {
 
   Request& request_;
   std::unique_ptr<TaskResources> resources_;
-  TaskFactory* factory_;  // same object as resources_; null unless persistent
+  TaskFactory* factory_;  // the same object as resources_; null unless persistent
   Task task_;
 };
 
@@ -195,7 +195,7 @@ bool advance_tasks(void*) {
 
 Status run_as_request(Task task, std::unique_ptr<TaskResources> resources, Object* communicator, Request** request) {
   Request* made = Arena<Request>::instance().create();
-  if (made == nullptr) return fail(Errc::kNoMem, "no room for another request: complete or free some first");
+  if (made == nullptr) return fail(Errc::kNoMem, "no memory for another request: complete or free some first");
   auto state = std::make_unique<TaskState>(*made, std::move(resources), nullptr);
   TaskState& launched = *state;
   made->state_ = std::move(state);
@@ -207,7 +207,7 @@ Status run_as_request(Task task, std::unique_ptr<TaskResources> resources, Objec
 
 Status task_init(std::unique_ptr<TaskFactory> factory, Object* communicator, Request** request) {
   Request* made = Arena<Request>::instance().create();
-  if (made == nullptr) return fail(Errc::kNoMem, "no room for another request: complete or free some first");
+  if (made == nullptr) return fail(Errc::kNoMem, "no memory for another request: complete or free some first");
   TaskFactory* borrowed = factory.get();
   made->state_ = std::make_unique<TaskState>(*made, std::move(factory), borrowed);
   made->communicator_ = communicator;

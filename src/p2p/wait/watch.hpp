@@ -1,5 +1,5 @@
-// Watch: makes a check in every round of progress. It is listed with the transports, as rounds call those, but reaches
-// no process. Threads: library lock.
+// Watch: runs a check in every round of progress. It is listed with the transports, which rounds call, but reaches no
+// process. Threads: library lock.
 #pragma once
 
 #include "transport/transport.hpp"

@@ -12,7 +12,7 @@
 namespace hr::transport::network {
 namespace {
 
-constexpr std::size_t kPiece = 900;  // number of characters that every launcher accepts as a value
+constexpr std::size_t kPiece = 900;  // length of a value that every launcher accepts
 constexpr int kBlock = 128;          // number of processes whose addresses are requested at once
 constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
@@ -64,7 +64,7 @@ bool decode(std::string_view text, std::vector<std::byte>* bytes) {
   return true;
 }
 
-// The first value begins with the transport's name and the length of the text: "ucx.212.ABC...". The host's name, and
+// The first value begins with the transport's name and the length of the string: "ucx.212.ABC...". The host's name, and
 // its length as a byte, follow the address.
 Status publish_address(std::string_view network, int rank, std::span<const std::byte> address,
                        const std::string& host) {

@@ -2,8 +2,7 @@
 // network is done with it.
 //
 // There are three sizes, as short messages are many and long ones few. A limited number of returned buffers of each
-// size is kept for the next messages.
-// `Own` is the transport's part of a buffer, which it may use as long as the buffer exists.
+// size is kept for reuse. `Own` is the transport's part of a buffer, which it may use as long as the buffer exists.
 // Owner: the transport. Threads: library lock.
 #pragma once
 
@@ -16,25 +15,25 @@
 
 namespace hr::transport::network {
 
-// Head in front of a payload. All processes of a job run the same library on machines of one byte order.
+// Header before a payload. All processes of a job run the same library on machines with the same byte order.
 struct Head {
-  std::uint32_t sequence;  // low bits of the message's number from this sender to this receiver, from 0 on
+  std::uint32_t sequence;  // low bits of the message's number from this sender to this receiver, counted from 0
   std::uint32_t from;      // name of the sender (names.hpp)
   std::uint64_t secret;    // secret of the receiver (names.hpp)
   Header header;
 };
 static_assert(sizeof(Head) == 40);
 
-// A message up to its payload. `front` is sent by transports that need a word in front of the head.
+// A message up to its payload. `front` is sent by transports that need a word before the header.
 struct OnWire {
   std::uint64_t front = 0;
   Head head;
 };
 static_assert(sizeof(OnWire) == 48);
 
-// 64 KiB, and the bytes that protocols put in front of the data.
+// 64 KiB, and the bytes that protocols put before the data.
 inline constexpr std::size_t kMaxPayload = 65536 + kMostInFront;
-// Longest message that a user may choose to send eagerly, for paths with a long delay.
+// Maximum length of messages that a user may choose to send eagerly, for paths with a long delay.
 inline constexpr std::size_t kMostEager = std::size_t{1} << 20;
 
 template <class Own>
@@ -69,7 +68,7 @@ class Buffers {
     return made;
   }
 
-  // Destroys those that are not in use.
+  // Destroys the buffers that are not in use.
   void clear() noexcept {
     for (Kept& kept : kept_) {
       while (kept.first != nullptr) destroy(take_first(kept));

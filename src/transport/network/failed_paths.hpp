@@ -21,7 +21,7 @@ class FailedPaths {
   void forget(Peer* peer) noexcept { std::erase(peers_, peer); }
   [[nodiscard]] bool empty() const noexcept { return peers_.empty(); }
 
-  // Reports those that have failed long enough ago. `why`: returns the error of a peer.
+  // Reports the peers that failed long enough ago. `why`: returns the error of a peer.
   template <class Why>
   void tell(const Handlers& handlers, Why&& why) {
     for (std::size_t i = 0; i < peers_.size();) {

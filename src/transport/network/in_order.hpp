@@ -1,9 +1,9 @@
-// InOrder: restores the order of numbered things. Numbers start at 0, and have no gaps once everything has arrived. A
-// network library may send messages of different lengths in different ways, with no order among them.
+// InOrder: restores the order of numbered items. Numbers start at 0, and have no gaps once everything has arrived. A
+// network library may send messages of different lengths with different protocols, and does not order these.
 //
-// Numbers are sent as their lowest 32 bits. One that is far ahead, or has arrived before, is refused: a correct sender
-// is never so far ahead, and without a limit another process could make this one keep any number of things. Owner: the
-// peer that sends the things. Threads: library lock.
+// Numbers are sent as their lowest 32 bits. A number that is far ahead, or has arrived before, is rejected: a correct
+// sender is never so far ahead, and without a limit another process could make this one store any number of items.
+// Owner: the peer that sends the items. Threads: library lock.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@ namespace hr::transport::network {
 template <class Thing>
 class InOrder {
  public:
-  // Largest distance of an early number from the next one.
+  // Maximum distance of an early number from the next one.
   static constexpr std::uint32_t kMostAhead = std::uint32_t{1} << 24;
 
-  // Calls `deliver` for this thing and all that waited for it, in order, or keeps it until its turn. False: it is
-  // refused.
+  // Calls `deliver` for this item and all that waited for it, in order, or keeps it until its turn. False if it is
+  // rejected.
   template <class Deliver>
   bool arrive(std::uint32_t number, Thing&& thing, Deliver&& deliver) {
     if (!pass(number)) return keep(number, std::move(thing));
@@ -43,16 +43,16 @@ class InOrder {
       deliver(first.mapped());
     }
   }
-  // Keeps a thing that arrived before its turn. False: it is refused.
+  // Keeps an item that arrived before its turn. False if it is rejected.
   [[nodiscard]] bool keep(std::uint32_t number, Thing&& thing) {
     const std::uint32_t ahead = number - static_cast<std::uint32_t>(next_);
     return ahead <= kMostAhead && early_.emplace(next_ + ahead, std::move(thing)).second;
   }
 
-  // Returns the low bits of the number of things delivered.
+  // Returns the low bits of the number of items delivered.
   [[nodiscard]] std::uint32_t delivered() const noexcept { return static_cast<std::uint32_t>(next_); }
 
-  // Returns the things that still wait.
+  // Returns the items that are still waiting.
   [[nodiscard]] std::map<std::uint64_t, Thing>& early() noexcept { return early_; }
 
  private:

@@ -1,9 +1,10 @@
-// Inbox: checks the messages that a network library has received, restores their order, and hands them to the handlers.
+// Inbox: checks the messages that a network library has received, restores their order, and passes them to the
+// handlers.
 //
-// Anything may connect and send to this process: nothing is trusted, or kept, before the head has proven to contain
-// this process's secret. A message that comes before its turn is kept, so only those are copied.
+// Anything may connect and send to this process: nothing is trusted or stored until the header has been verified to
+// contain this process's secret. A message that arrives before its turn is stored; no other is copied.
 //
-// A ready-to-send message comes with a token, by which the transport finds the data of the rendezvous; the handler
+// A ready-to-send message comes with a token with which the transport finds the data of the rendezvous; the handler
 // receives it after the payload. Owner: the transport. Threads: library lock.
 #pragma once
 
@@ -18,7 +19,7 @@
 
 namespace hr::transport::network {
 
-// Largest payload of a ready-to-send message, in bytes.
+// Maximum payload of a ready-to-send message, in bytes.
 inline constexpr std::size_t kMostRtsPayload = 512;
 
 class Inbox {
@@ -26,21 +27,22 @@ class Inbox {
   Inbox(const Names& names, const Handlers& handlers) : names_(names), handlers_(handlers) {}
 
   // Takes a message: a Head (buffers.hpp) and a payload, of any alignment and content. `token`: that of a ready-to-send
-  // message; 0: it is none. Handlers may send and connect; they make no progress. False: the message was dropped.
+  // message; 0 for other messages. Handlers may send and connect, but make no progress. False if the message was
+  // dropped.
   bool take(const std::byte* message, std::size_t bytes, std::uint64_t token);
 
   // True if this token was passed to a handler and has not been released since.
   [[nodiscard]] bool holds(std::uint64_t token) const noexcept { return rendezvous_.contains(token); }
-  // Forgets the token. False: it was not held.
+  // Forgets the token. False if it was not held.
   bool release(std::uint64_t token) noexcept { return rendezvous_.erase(token) != 0; }
 
   // Returns the low bits of the number of messages delivered from that process.
   [[nodiscard]] std::uint32_t delivered(int from) noexcept { return order_of(from).delivered(); }
-  // Forgets a process, whose next message has number 0.
+  // Forgets a process; its next message has number 0.
   void forget(int proc) noexcept { order_of(proc) = {}; }
 
  private:
-  // A message that arrived before its turn: its head, its payload, and the RendezvousData that came with it.
+  // A message that arrived before its turn: its header, its payload, and the RendezvousData that came with it.
   struct Early {
     std::vector<std::byte> bytes;
   };

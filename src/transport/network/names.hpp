@@ -1,8 +1,8 @@
-// Names: the numbers by which messages identify their senders, and the secrets that prove that a sender may send.
+// Names: the numbers with which messages identify their senders, and the secrets that authenticate senders.
 //
-// In messages within a job the name is the sender's rank; in those to other jobs, it is the sender's number, which is
-// the same everywhere (boot::Processes::number_of()), with a bit that distinguishes the two. A secret is a random
-// number that each process makes for itself and publishes with its address: through the launcher to its job, and to
+// In messages within a job, the name is the sender's rank; in messages to other jobs, it is the sender's number, which
+// is the same everywhere (boot::Processes::number_of()), with a bit that distinguishes the two. A secret is a random
+// number that each process generates and publishes with its address: through the launcher to its job, and to
 // processes of other jobs when they connect. Every message carries the secret of its receiver, unencrypted, as anything
 // that can reach this host can connect to this process over TCP. Owner: the transport. Threads: library lock.
 #pragma once
@@ -18,7 +18,7 @@ namespace hr::transport::network {
 
 using Secret = std::uint64_t;
 
-// Reason for dropping a message whose sender is not known.
+// The reason for dropping a message whose sender is not known.
 inline constexpr const char* kUnknownSender = "its sender is unknown to this process, or it lacks the secret";
 
 class Names {
@@ -28,7 +28,7 @@ class Names {
         rank_(static_cast<std::uint32_t>(job.rank)),
         size_(static_cast<std::uint32_t>(job.size)) {}
 
-  // Makes the secret of this process. Errors: MPI_ERR_OTHER with the system's reason.
+  // Generates the secret of this process. Errors: MPI_ERR_OTHER with the system's reason.
   Status make_secret() {
     if (::getrandom(&own_secret_, sizeof own_secret_, 0) == sizeof own_secret_) return kOk;
     return fail(Errc::kOther, "network: the system has no random numbers (getrandom)");
@@ -48,7 +48,7 @@ class Names {
       return rank_;
     return kOfOthers | static_cast<std::uint32_t>(processes_.number_of(processes_.self()));
   }
-  // Returns the sender of a message with this name and secret; -1: unknown to this process, or disconnected.
+  // Returns the sender of a message with this name and secret; -1 if it is unknown to this process, or disconnected.
   [[nodiscard]] int proc_of(std::uint32_t name, Secret secret) const noexcept {
     if (secret != own_secret_) [[unlikely]]
       return -1;

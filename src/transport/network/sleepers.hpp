@@ -1,8 +1,8 @@
 // Sleepers: threads of this process that wait for a file descriptor or for one another.
 //
 // Each armed thread has its own bell, an event descriptor: wake() rings those of all armed threads. So no sleep misses
-// a wake() that was called after its arm(), and a bell that its thread has not read yet keeps no other thread awake. A
-// sleep may end spuriously.
+// a wake() that was called after its arm(), and a bell that its thread has not read yet does not keep other threads
+// awake. A sleep may end spuriously.
 //
 // Owner: the transport. Threads: any; open() is called before all others.
 #pragma once
@@ -27,7 +27,7 @@ class Sleepers {
   Status open(int arrivals);
   [[nodiscard]] bool is_open() const noexcept { return !bells_.empty(); }
 
-  // Returns the bell that this thread owns until disarm(); empty if the process has no descriptor left for one.
+  // Returns the bell that this thread owns until disarm(); nullopt if the process has no descriptor left for a bell.
   [[nodiscard]] std::optional<std::uint32_t> arm();
   void sleep(std::uint32_t bell, double at_most_seconds) const noexcept;
   void disarm(std::uint32_t bell) noexcept;
@@ -43,7 +43,7 @@ class Sleepers {
   bool add_bell();
 
   mutable std::mutex mutex_;
-  std::deque<Bell> bells_;  // as many as the most threads armed at a time
+  std::deque<Bell> bells_;  // the maximum number of threads armed at the same time
   int arrivals_ = -1;
 };
 

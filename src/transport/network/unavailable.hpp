@@ -1,5 +1,5 @@
-// A network transport that this process cannot provide: open() returns the reason, after the exchange that the other
-// processes wait for.
+// A network transport that this process cannot provide: open() returns the reason, after the exchange for which the
+// other processes wait.
 #pragma once
 
 #include <memory>

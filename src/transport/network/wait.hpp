@@ -1,4 +1,4 @@
-// Waiting while a transport starts or ends, outside of the engine's rounds of progress.
+// Waiting while a transport starts or ends, outside the engine's rounds of progress.
 //
 // Threads: library lock.
 #pragma once
@@ -22,7 +22,7 @@ void wait_until(Transport& transport, Done&& done) {
   }
 }
 
-// Waits until all processes of the job have come here, and receives meanwhile. Errors: those of the launcher.
+// Waits until all processes of the job have reached this point, and receives meanwhile. Errors: those of the launcher.
 inline Status wait_for_all(Transport& transport) {
   Status status = kOk;
   HR_TRY(boot::begin_fence());

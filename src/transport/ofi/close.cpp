@@ -1,4 +1,4 @@
-// Closing: leaving processes of other jobs, and the end of the transport.
+// Disconnecting from processes of other jobs, and closing the transport.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace hr::transport::ofi {
 
-// An injected message is reported by nothing; one sent after it with a report tells that it has left, too.
+// Injected messages have no completion; that of a later message shows that they have left, too.
 void Ofi::flush_some(std::span<Peer* const> peers) {
   for (Peer* each : peers) {
     if (!each->connected || each->failure != 0 || !each->worked || (each->in_doubt && each->held.empty())) continue;
@@ -33,7 +33,7 @@ Status Ofi::finalize() {
   for (auto& [number, source] : sources_) Fabric::remove(&source.registration);
   for (Peer* each : all) {
     if (each->reserved != nullptr) buffers_.give_back(std::exchange(each->reserved, nullptr));
-    // A request that the provider has not ended still refers to the peer.
+    // A request that the provider has not completed still refers to the peer.
     if (each->in_flight != 0) static_cast<void>(peers_[static_cast<std::size_t>(each->proc)].release());
   }
   for (Landing& each : landings_) Fabric::remove(&each.registration);
@@ -43,7 +43,7 @@ Status Ofi::finalize() {
   return status;
 }
 
-// Sends all disconnects before it waits for any, as the other processes disconnect in an order that they choose.
+// Sends all disconnects before it waits for any, as the other processes disconnect in an order of their choice.
 bool Ofi::disconnect(std::span<const int> procs) {
   std::vector<Peer*> disconnected;
   for (const int proc : procs) {
@@ -67,7 +67,7 @@ bool Ofi::disconnect(std::span<const int> procs) {
 
 void Ofi::forget(Peer& peer) {
   const int proc = peer.proc;
-  if (peer.failure == 0) peer.failure = FI_ECONNRESET;  // in whatever way its operations end
+  if (peer.failure == 0) peer.failure = FI_ECONNRESET;  // however its operations end
   std::erase(broken_, &peer);
   failed_.forget(&peer);
   std::erase(unheard_, &peer);
@@ -77,7 +77,7 @@ void Ofi::forget(Peer& peer) {
   if (peer.reserved != nullptr) buffers_.give_back(std::exchange(peer.reserved, nullptr));
   if (peer.connected) fabric_.remove_address(peer.address);
   auto& entry = peers_[static_cast<std::size_t>(proc)];
-  // A request that the provider has not ended still refers to the peer.
+  // A request that the provider has not completed still refers to the peer.
   if (peer.in_flight != 0) static_cast<void>(entry.release());
   entry.reset();
   addresses_[static_cast<std::size_t>(proc)].clear();

@@ -1,4 +1,4 @@
-// Paths to other processes: their addresses, and the first question to each.
+// Paths to other processes: their addresses, and the first query to each.
 #include <algorithm>
 #include <cstddef>
 #include <string_view>

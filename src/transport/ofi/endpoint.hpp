@@ -1,6 +1,6 @@
 // Ofi: the transport over libfabric: one reliable datagram endpoint for all other processes.
 //
-// Its functions stand in files by subject: start-up (start.cpp), paths to other processes (connect.cpp) and their
+// Its functions are in files by subject: start-up (start.cpp), paths to other processes (connect.cpp) and their
 // failure (failure.cpp), sending (send.cpp), rendezvous and memory of others (rendezvous.cpp), receiving and progress
 // (receive.cpp), closing (close.cpp).
 //
@@ -37,10 +37,10 @@
 
 namespace hr::transport::ofi {
 
-// Limit of messages to a peer that the provider is not done with; further ones wait in the layer above.
+// Maximum number of messages in flight to a peer; further ones wait in the layer above.
 inline constexpr int kMostInFlight = 32;
-// Limit of messages begun since the last round of progress. Without rounds a provider notices no loss of a connection,
-// and drops what it is given; a refusal makes the layer above begin one.
+// Maximum number of messages started since the last round of progress. Without rounds, a provider does not notice that
+// a connection is lost, and drops messages; refusing one makes the layer above start a round.
 inline constexpr int kMostUnpolled = 256;
 // Buffers that messages land in.
 inline constexpr std::size_t kLandings = 3;
@@ -152,12 +152,12 @@ class Ofi final : public Transport {
   [[nodiscard]] Status no_room(const Peer& peer) const { return peer.told ? why_failed(peer) : Status::again(); }
   Status usable(int proc);
   Status move(int proc, const RemoteKey* key, std::span<const RemotePart> parts, bool write, Operation* done);
-  // Finds the provider's address and the secret of a peer.
+  // Finds the provider's address for a peer, and the peer's secret.
   Status address_of(Peer& peer);
 
   Buffer* buffer(std::size_t bytes);
   void post(Peer& peer, Buffer* buffer, Front front, bool must_report = false);
-  // Sends a message of the transport's own: a word in the place of the header.
+  // Sends a message of the transport's own: a word in place of the header.
   void post_word(Peer& peer, Front front, std::uint32_t sequence, std::uint64_t word,
                  void (*done)(Request&, int) = nullptr, bool must_report = false);
   static void sent(Request& request, int error);
@@ -176,7 +176,7 @@ class Ofi final : public Transport {
   void fail_path(Peer& peer, int error);
   void end_broken();
   void tick();
-  // Asks peers that have not been heard of, once it is time.
+  // Queries peers that have not been heard from, once it is time.
   void ask(double now);
   void hear_of(int from);
   void look_at(Peer& peer, double now);
@@ -185,7 +185,7 @@ class Ofi final : public Transport {
   void forget(Peer& peer);
 
   int rank_;
-  bool late_;  // made by this process of the job alone, for processes of other jobs
+  bool late_;  // created only by this process of the job, for processes of other jobs
   const Handlers& handlers_;
   const Library& library_;
   network::Names names_;
@@ -207,11 +207,11 @@ class Ofi final : public Transport {
   std::unordered_map<std::uint64_t, Kept> kept_;       // indexed by token
   std::vector<Fetch*> fetches_;                        // those not ended
   std::unordered_map<int, std::uint32_t> farewells_;   // numbers of messages that processes sent before disconnecting
-  int unpolled_ = 0;                                   // messages begun since the last round of progress
+  int unpolled_ = 0;                                   // messages started since the last round of progress
   std::uint64_t next_source_ = 1;
   std::uint64_t next_token_ = 1;
   std::vector<Peer*> unheard_;         // messages to these wait
-  std::vector<Peer*> broken_;          // failed, and operations not ended yet
+  std::vector<Peer*> broken_;          // failed peers with operations that have not ended yet
   network::FailedPaths<Peer> failed_;  // not reported yet
   double next_tick_ = 0;
   double next_ping_ = 0;

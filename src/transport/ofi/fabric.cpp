@@ -21,11 +21,11 @@ constexpr std::string_view kLoopback = "127.0.0.1";
 constexpr std::size_t kMostAddress = 512;
 
 // Providers that are used only if the user names them: they reach no other host, are superseded or experimental, or
-// combine others.
+// combine other providers.
 constexpr std::array<std::string_view, 8> kUnasked = {"shm", "sm2", "sockets", "net", "udp", "mrail", "lnx", "hook"};
 constexpr std::array<std::string_view, 4> kKernelNetworks = {"tcp", "udp", "sockets", "net"};
 
-// True if the name of one of the provider's layers ("tcp;ofi_rxm") begins like this, with or without "ofi_".
+// True if the name of one of the provider's layers ("tcp;ofi_rxm") begins with `name`, optionally preceded by "ofi_".
 bool consists_of(std::string_view provider, std::string_view name) noexcept {
   for (std::string_view rest = provider; !rest.empty();) {
     std::string_view layer = rest.substr(0, rest.find(';'));
@@ -46,7 +46,7 @@ const sockaddr* socket_address(const fi_info& info) noexcept {
   return has ? static_cast<const sockaddr*>(info.src_addr) : nullptr;
 }
 
-// True for addresses by which other hosts cannot reach this one: loopback addresses, and IPv6 addresses that are valid
+// True for addresses at which other hosts cannot reach this one: loopback addresses, and IPv6 addresses that are valid
 // on one link only.
 bool is_local_address(const fi_info& info) noexcept {
   const sockaddr* const address = socket_address(info);
@@ -59,7 +59,7 @@ bool is_local_address(const fi_info& info) noexcept {
   return IN6_IS_ADDR_LOOPBACK(&six) || IN6_IS_ADDR_LINKLOCAL(&six);
 }
 
-// True if the user's list of devices ("mlx5_0:1,eth0") is empty or has this one.
+// True if the user's list of devices ("mlx5_0:1,eth0") is empty or contains this one.
 bool is_wanted_device(const fi_info& info) {
   std::string_view rest = knobs().network_devices;
   if (rest.empty()) return true;
@@ -81,7 +81,7 @@ Status Fabric::failed(const char* what, long error) const {
 
 std::string Fabric::device() const { return info_->domain_attr->name != nullptr ? info_->domain_attr->name : "-"; }
 
-// Asks libfabric for the usable providers. `provider`: the one to ask for; empty: all.
+// Asks libfabric for the usable providers. `provider`: the one to query; empty: all.
 int Fabric::ask(const std::string& provider, bool loopback, fi_info** all) const {
   fi_info* const hints = library_.dupinfo(nullptr);
   if (hints == nullptr) return -FI_ENOMEM;
@@ -100,9 +100,9 @@ int Fabric::ask(const std::string& provider, bool loopback, fi_info** all) const
   return answer;
 }
 
-// Takes the first usable provider, as libfabric lists the fastest first. libfabric 1.19 and newer start only the
-// provider that is asked for, which takes a fraction of the time; so TCP's is asked for if there is no hardware for
-// another.
+// Takes the first usable provider, as libfabric lists the fastest first. libfabric 1.19 and later start only the
+// provider that is requested, which takes a fraction of the time; so the TCP provider is requested if there is no
+// hardware for another.
 Status Fabric::choose(Listens listens) {
   const std::string& wanted = knobs().ofi_provider;
   const bool by_devices = !knobs().network_devices.empty();
@@ -209,7 +209,7 @@ void Fabric::remove_address(fi_addr_t address) noexcept {
 }
 
 Status Fabric::add(void* address, std::size_t bytes, std::uint64_t access, Registration* out) {
-  // Keys that this process chooses are random: nobody can guess them.
+  // Keys that this process chooses are random: others cannot guess them.
   std::uint64_t key = 0;
   const auto mode = static_cast<std::uint64_t>(info_->domain_attr->mr_mode);
   int made = -FI_ENOKEY;

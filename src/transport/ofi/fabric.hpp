@@ -1,7 +1,7 @@
-// Fabric: the provider of libfabric that this process uses, its one endpoint with address vector and completion queue,
+// Fabric: the libfabric provider that this process uses, its one endpoint with address vector and completion queue,
 // and registrations of memory.
 //
-// Owner: the transport; made by open(), closed with it. Threads: library lock.
+// Owner: the transport; created by open(), closed with it. Threads: library lock.
 #pragma once
 
 #include <rdma/fabric.h>
@@ -23,7 +23,7 @@ struct Registration {
   fid_mr* region = nullptr;
   void* descriptor = nullptr;  // for local accesses
   std::uint64_t key = 0;       // for accesses of others
-  std::uint64_t base = 0;      // address of the first byte in accesses of others
+  std::uint64_t base = 0;      // address of the first byte in accesses by others
 };
 
 class Fabric {
@@ -36,11 +36,11 @@ class Fabric {
   // kOnLoopback: no process on another machine will be connected. kOnLoopbackIfAlone: the processes to be connected are
   // not known yet, so a machine without a network serves those on it.
   enum class Listens { kForOtherHosts, kOnLoopbackIfAlone, kOnLoopback };
-  // `least_landing`: the space that a message needs in a multi-receive buffer.
+  // `least_landing`: space that a message needs in a multi-receive buffer.
   // Errors: MPI_ERR_OTHER with the provider and its reason.
   Status open(Listens listens, std::size_t least_landing);
   void close() noexcept;
-  // Releases nothing: everything is left to the end of the process.
+  // Releases nothing: everything is left until the end of the process.
   void abandon() noexcept;
 
   // Returns the provider's name, and the address of the endpoint.
@@ -57,7 +57,7 @@ class Fabric {
   // True if local buffers must be registered.
   [[nodiscard]] bool registers_local() const noexcept { return (info_->domain_attr->mr_mode & FI_MR_LOCAL) != 0; }
 
-  // True if an arrival from now on makes the descriptor readable.
+  // True if arrivals from now on make the descriptor readable.
   [[nodiscard]] bool arm() noexcept;
   [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
 
@@ -65,11 +65,11 @@ class Fabric {
   [[nodiscard]] fid_cq* queue() const noexcept { return queue_; }
   [[nodiscard]] const fi_info& info() const noexcept { return *info_; }
 
-  // True if data and messages share a byte stream, or unreliable datagrams, of the kernel.
+  // True if data and messages share a byte stream or unreliable datagrams of the kernel.
   [[nodiscard]] bool is_kernel_network() const noexcept { return kernel_network_; }
   // True if messages may be lost while two processes connect to one another (greeting.hpp).
   [[nodiscard]] bool may_lose_first_messages() const noexcept { return loses_first_; }
-  // True if a message that does not fit ends the use of a buffer of several receives, and no completion says so.
+  // True if a message that does not fit ends the use of a multi-receive buffer without a completion that reports it.
   [[nodiscard]] bool releases_truncated() const noexcept { return releases_truncated_; }
 
  private:

@@ -1,4 +1,4 @@
-// Paths that fail, and the operations on them; processes that are silent.
+// Failed paths and the operations on them; silent processes.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -11,7 +11,7 @@
 namespace hr::transport::ofi {
 namespace {
 
-constexpr double kTick = 0.25;      // seconds between looks at silent peers
+constexpr double kTick = 0.25;      // seconds between checks of silent peers
 constexpr double kStuckTime = 0.5;  // seconds of refusals before a peer is probed
 
 }  // namespace
@@ -67,8 +67,9 @@ void Ofi::end_broken() {
   }
 }
 
-// A provider over TCP reports no loss of a connection on which nothing is being sent, and tries forever to connect to a
-// process that has ended. So every peer gets a ping from time to time; one that is refused leads to a probe.
+// A provider over TCP does not report the loss of a connection on which nothing is being sent, and tries forever to
+// connect to a process that has ended. So every peer gets a ping from time to time; one that is refused leads to a
+// probe.
 void Ofi::tick() {
   const double now = now_seconds();
   if (!unheard_.empty()) [[unlikely]]
@@ -98,7 +99,7 @@ void Ofi::look_at(Peer& peer, double now) {
     if (peer.probe.answered(&error)) {
       if (error != 0) return fail_path(peer, error);
       peer.probed_at = now;
-      if (peer.worked) peer.stuck_since = now;  // it listens, and makes no progress
+      if (peer.worked) peer.stuck_since = now;  // it listens, but makes no progress
     } else if (now - peer.probed_at > knobs().network_timeout) {
       return fail_path(peer, FI_ETIMEDOUT);
     }

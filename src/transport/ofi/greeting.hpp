@@ -1,9 +1,9 @@
-// Greeting: the question that a process asks another one before it sends anything else to it.
+// Greeting: the query that a process sends to another one before anything else.
 //
 // When two processes connect to one another at the same time, the TCP provider of libfabric 2.5 may close the
-// connection that the other one uses already, and drop what was sent on it without an error. A process that has
-// answered a question uses the same connection as the asker from then on. So a question is repeated until there is an
-// answer, and everything else waits for it (Line::held). A question of the other process is an answer, too.
+// connection that the other one already uses, and silently drop what was sent on it. A process that has answered a
+// query uses the same connection as the sender of the query from then on. So the query is repeated until there is an
+// answer, and everything else waits for it (Line::held). A query from the other process also counts as an answer.
 //
 // Owner: the peer. Threads: library lock.
 #pragma once
@@ -14,7 +14,7 @@ namespace hr::transport::ofi {
 
 class Greeting {
  public:
-  // True if it is time to ask, or to ask again; counts as asked then.
+  // True if it is time to send or repeat the query, which then counts as sent.
   [[nodiscard]] bool due(double now) noexcept {
     if (now < next_) return false;
     next_ = now + pause_;

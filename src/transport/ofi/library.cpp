@@ -22,7 +22,7 @@ std::string path_of(void* function) {
   return function != nullptr && ::dladdr(function, &info) != 0 ? info.dli_fname : kName;
 }
 
-// Two copies of libfabric in one process would interfere, so one that is loaded already is used.
+// Two copies of libfabric in one process would interfere, so a copy that is already loaded is used.
 void* open_any(std::string* tried) {
   if (void* library = ::dlopen(kName, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD); library != nullptr) return library;
   const std::string& directory = knobs().ofi_dir;
@@ -66,7 +66,7 @@ Status load(Library* out) {
   return kOk;
 }
 
-// True if the directory has an entry whose name begins like this.
+// True if the directory has an entry whose name begins with `begin`.
 bool has_entry(const char* directory, std::string_view begin) {
   std::error_code none;
   for (const auto& entry : std::filesystem::directory_iterator(directory, none)) {
@@ -96,7 +96,7 @@ constexpr std::pair<const char*, const char*> kSettings[] = {
 
 Settings::Settings() noexcept {
   if (!is_only_thread()) return;
-  // Over TCP ofi_rxm sends longer messages at once, straight into the receiver's buffer; over verbs it cannot. It
+  // Over TCP, ofi_rxm sends longer messages immediately, directly into the receiver's buffer; over verbs it cannot. It
   // connects only processes with the same limit.
   if (goes_by_tcp() && environment(kEagerLimit) == nullptr && ::setenv(kEagerLimit, "65792", 0) == 0) {
     set_.push_back(kEagerLimit);

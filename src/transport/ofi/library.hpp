@@ -1,5 +1,5 @@
 // Library: the libfabric functions that this library calls, found at run time, so that it neither links to libfabric
-// nor needs it. All others are reached through the objects that these return.
+// nor needs it. All others are called through the objects that these return.
 //
 // Owner: process-wide; opened once, never closed. Threads: library lock.
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace hr::transport::ofi {
 
-// Oldest interface version with everything that is used here; newer libraries support it.
+// Oldest interface version with everything used here; newer libraries support it.
 inline constexpr std::uint32_t kVersion = FI_VERSION(1, 9);
 
 struct Library {
@@ -23,16 +23,16 @@ struct Library {
   decltype(&::fi_fabric) fabric = nullptr;
   decltype(&::fi_version) version = nullptr;
   decltype(&::fi_strerror) strerror = nullptr;
-  std::string path;  // path of libfabric.so.1 where it was found
+  std::string path;  // path at which libfabric.so.1 was found
 
-  // Returns the text of an error, which libfabric's functions return as a negative number.
+  // Returns the message of an error, which libfabric's functions return as a negative number.
   [[nodiscard]] std::string text(long error) const { return strerror(static_cast<int>(error < 0 ? -error : error)); }
 };
 
-// Sets variables of libfabric, unless the user has set them, while the library and its providers start, and removes
-// them again: handlers of crash signals, which are the program's or this library's, stay as they are, and ofi_rxm keeps
-// smaller buffers and looks for new connections more often. Does nothing in a process with several threads, of which
-// another may read the environment. Owner: the starting call.
+// Sets libfabric's environment variables, unless the user has set them, while the library and its providers start, and
+// then removes them: handlers of crash signals, which are the program's or this library's, stay as they are, and
+// ofi_rxm keeps smaller buffers and looks for new connections more often. Does nothing in a process with several
+// threads, as another one may be reading the environment. Owner: the starting call.
 class Settings {
  public:
   Settings() noexcept;
@@ -44,10 +44,10 @@ class Settings {
   std::vector<const char*> set_;
 };
 
-// Opens the library at the first call. Errors: MPI_ERR_OTHER with the places searched and the package to install.
+// Opens the library on the first call. Errors: MPI_ERR_OTHER with the places searched and the package to install.
 Status open_library(const Library** out);
 
-// True if messages go by TCP: the user has chosen that, or this host has no device that another provider may use.
+// True if messages go over TCP: the user has chosen that, or this host has no device that another provider may use.
 [[nodiscard]] bool goes_by_tcp();
 // True if this host has a network for which libfabric is the library of choice (Slingshot, EFA, Omni-Path).
 [[nodiscard]] bool host_has_own_network();

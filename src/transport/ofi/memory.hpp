@@ -1,4 +1,4 @@
-// Memory: memory of this process that others may access through libfabric, and accesses to memory of others.
+// Memory: memory of this process that others may access through libfabric, and accesses to other processes' memory.
 //
 // A RemoteKey holds a number, unique in this process, the provider's key, and both forms of the first address. Owner:
 // the transport. Threads: library lock.
@@ -21,11 +21,11 @@ class Memory {
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
 
-  // Do the same as the functions in transport.hpp.
+  // See the functions of these names in transport.hpp.
   Status expose(std::byte* address, std::size_t bytes, RemoteKey* key);
   void withdraw(const RemoteKey& key) noexcept;
   Status move(int proc, Line& to, const RemoteKey& key, std::span<const RemotePart> parts, bool write, Operation* done);
-  // Completes when all writes to that process that have begun are complete.
+  // Completes when all writes started so far to that process are complete.
   void flush(int proc, Operation* done);
 
   void close() noexcept;
@@ -37,7 +37,7 @@ class Memory {
     std::uint64_t begun = 0;
     std::uint64_t ended = 0;
     Status status = kOk;
-    std::multimap<std::uint64_t, Operation*> flushes;  // indexed by the number of writes that they wait for
+    std::multimap<std::uint64_t, Operation*> flushes;  // key: the number of writes that a flush waits for
   };
 
   static void part_done(Request& request, int error);

@@ -1,4 +1,4 @@
-// Peer: another process, as the transport sees it, and the messages and transfers that are pending with it.
+// Peer: another process as the transport sees it, and the messages and transfers pending with it.
 //
 // Owner: the transport; requests of the provider refer to a peer until they end. Threads: library lock.
 #pragma once
@@ -23,18 +23,18 @@ namespace hr::transport::ofi {
 using network::Head;
 using network::kMaxPayload;
 
-// The word in front of every message.
+// The word before every message.
 enum class Front : std::uint64_t {
   kMessage = 1,
   kReadyToSend,  // Tail follows the payload
   kEnd,          // the first word of the header names a Source, whose data was received or declined
-  kDisconnect,   // the sender sends nothing after it; its number counts
+  kDisconnect,   // the sender sends nothing after this message, whose number counts
   kPing,         // says nothing
-  kAsk,          // the sender sends nothing else before it has heard of the receiver
+  kAsk,          // the sender sends nothing else until it has heard from the receiver
   kAnswer,
 };
 
-// End of a ready-to-send message: the data at its sender.
+// End of a ready-to-send message: location of the data at its sender.
 struct Tail {
   std::uint64_t source;
   std::uint64_t key;
@@ -44,7 +44,7 @@ struct Tail {
 
 // Bytes in front of a payload.
 inline constexpr std::size_t kFront = sizeof(Front) + sizeof(Head);
-// Longest message, with its head, that is built on the stack.
+// Maximum length of messages, with their header, that are built on the stack.
 inline constexpr std::size_t kMostOnStack = 256;
 
 class Ofi;
@@ -52,7 +52,7 @@ class Ofi;
 // The transport's part of a buffer.
 struct Sending : Request {
   fid_ep* endpoint = nullptr;
-  std::size_t most_injected = 0;  // longer messages, and those that must report, are sent with a completion
+  std::size_t most_injected = 0;  // longer messages, and those whose end must be reported, are sent with a completion
   network::Buffer<Sending>* whole = nullptr;
   Registration registration;
   Sending() = default;
@@ -61,14 +61,14 @@ struct Sending : Request {
   Sending& operator=(const Sending&) = delete;
 };
 using Buffer = network::Buffer<Sending>;
-// A buffer that messages land in, one behind the other.
+// A buffer that receives messages, one after another.
 struct Landing {
   fi_context2 room{};  // must be first, as in Request
   std::unique_ptr<std::byte[]> memory;
   Registration registration;
 };
 
-// Another process; made at the first connect() to it, or the first send.
+// Another process; created on the first connect() to it, or the first send.
 struct Peer : Line {
   Peer(Ofi& all, int process, std::uint32_t name) : owner(all), proc(process), own_name(name) {}
   Ofi& owner;
@@ -79,9 +79,9 @@ struct Peer : Line {
   bool heard = false;   // it has asked, or answered
   bool asking = false;  // a question has not left yet
   bool has_asked = false;
-  std::size_t at_once = 0;  // messages up to this length, with their head, are sent without a buffer
+  std::size_t at_once = 0;  // messages up to this length, including their header, are sent without a buffer
   Greeting greeting;
-  std::vector<std::byte> place;  // its address, as libfabric has it
+  std::vector<std::byte> place;  // its address in libfabric's form
   std::string host;              // name of the peer's host; empty: not known, as for processes of other jobs
   std::size_t tuned_eager_bytes = 0;
   std::uint32_t sent = 0;  // number of messages sent; its low bits

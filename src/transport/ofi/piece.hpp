@@ -1,6 +1,6 @@
 // Piece: one read or write of contiguous memory of another process.
 //
-// Owner: the code that makes it, until done() is called. Threads: library lock.
+// Owner: the code that creates it, until done() is called. Threads: library lock.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +13,12 @@
 
 namespace hr::transport::ofi {
 
-// Longest piece, in bytes; all providers accept it.
+// Maximum length of a piece in bytes; all providers accept it.
 inline constexpr std::size_t kMostOfPiece = std::size_t{1} << 30;
 
 struct Piece : Request {
   const Fabric* fabric = nullptr;
-  void* whole = nullptr;  // the transfer that it belongs to
+  void* whole = nullptr;  // the transfer to which it belongs
   std::byte* local = nullptr;
   std::size_t bytes = 0;
   std::uint64_t remote = 0;
@@ -33,7 +33,7 @@ struct Piece : Request {
   Piece(const Piece&) = delete;
   Piece& operator=(const Piece&) = delete;
 
-  // Sets what start() needs; registers `local` if the provider requires that.
+  // Prepares for start(); registers `local` if the provider requires that.
   Status prepare(Fabric& in, Line& to);
 };
 

@@ -16,7 +16,7 @@ class Probe {
   Probe(const Probe&) = delete;
   Probe& operator=(const Probe&) = delete;
 
-  // Begins to connect, unless that is pending. False: the address is not that of a socket.
+  // Starts to connect, unless that is pending. False if the address is not that of a socket.
   bool begin(const std::vector<std::byte>& address);
   [[nodiscard]] bool is_pending() const noexcept { return socket_ >= 0; }
   // True once there is an answer: 0 if a process listens there, else the error.

@@ -62,7 +62,7 @@ void Ofi::arrive(const std::byte* message, std::size_t bytes) {
   }
 }
 
-// The first question of a process that this one has asked, too, needs no answer: both questions are answers.
+// The first query from a process that this one has also queried needs no answer: both queries count as answers.
 void Ofi::arrive_ask(int from) {
   Peer& asker = peer(from);
   const bool answered = asker.greeting.begun() && !asker.has_asked;
@@ -110,7 +110,7 @@ bool Ofi::progress() {
   const ssize_t count = ::fi_cq_read(fabric_.queue(), entries.data(), entries.size());
   for (ssize_t i = 0; i < count; ++i) {
     const fi_cq_data_entry& entry = entries[static_cast<std::size_t>(i)];
-    // The end of a buffer may be reported alone, without a receive.
+    // The end of a buffer may be reported separately, without a receive.
     if ((entry.flags & (FI_RECV | FI_MULTI_RECV)) != 0) {
       if ((entry.flags & FI_RECV) != 0 && entry.len != 0) arrive(static_cast<const std::byte*>(entry.buf), entry.len);
       if ((entry.flags & FI_MULTI_RECV) != 0) unposted_.push_back(static_cast<Landing*>(entry.op_context));

@@ -1,4 +1,4 @@
-// Rendezvous: long messages, which the receiver reads from the sender; and memory of others.
+// Rendezvous: long messages, which the receiver reads from the sender; and other processes' memory.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -11,7 +11,7 @@
 namespace hr::transport::ofi {
 namespace {
 
-// Pieces of a message that are read at a time, in place and into memory to unpack from.
+// Number of pieces of a message that are read at a time: in place, and into memory from which they are unpacked.
 constexpr std::size_t kPiecesInPlace = 2;
 constexpr std::size_t kPieceInPlace = std::size_t{8} << 20;
 constexpr std::size_t kPiecesUnpacked = 2;
@@ -31,7 +31,7 @@ Status Ofi::send_rts(int proc, const Header& header, const void* payload, std::s
   if (const Status added =
           fabric_.add(const_cast<std::byte*>(data.address), data.bytes, FI_REMOTE_READ, &source.registration);
       !added.ok()) {
-    // Memory that cannot be registered is sent in messages.
+    // Sends memory that cannot be registered in messages.
     static_cast<void>(take_detail());
     buffers_.give_back(message);
     return Errc::kUnsupportedOperation;
@@ -88,7 +88,7 @@ void Ofi::decline_rendezvous(int proc, RendezvousData data) noexcept {
   }
 }
 
-// Starts as many pieces as may be pending.
+// Starts as many pieces as may be in flight.
 void Ofi::go_on(Fetch* fetch) {
   const bool unpacks = fetch->into->unpack != nullptr;
   const std::size_t most = unpacks ? kPiecesUnpacked : kPiecesInPlace;

@@ -1,9 +1,9 @@
-// Requests: operations given to libfabric, and those that it could not accept yet.
+// Requests: operations submitted to libfabric, and those that it could not accept yet.
 //
 // A provider refuses an operation while it connects, or has no room; the operation waits here and is tried again with
-// every round of progress, past those to other processes. Operations to a process that has not been heard of wait at
-// its line (greeting.hpp). Owner: the transport owns this; the one who begins a request
-// owns it until done() is called. Threads: library lock.
+// every round of progress, past those to other processes. Operations to a process that has not been heard from wait at
+// its line (greeting.hpp). Owner: the transport owns this; the code that starts a request owns it until done() is
+// called. Threads: library lock.
 #pragma once
 
 #include <rdma/fabric.h>
@@ -22,14 +22,14 @@ namespace hr::transport::ofi {
 
 struct Request;
 
-// The way to one process, as requests see it.
+// The path to one process, as requests see it.
 struct Line {
   fi_addr_t address = FI_ADDR_UNSPEC;
   int in_flight = 0;       // requests begun and not done
   bool worked = false;     // the provider has accepted something
-  double stuck_since = 0;  // time since which it has accepted nothing; 0: it has
+  double stuck_since = 0;  // time since which it has accepted nothing; 0 if it accepts requests
   int failure = 0;         // an error of libfabric (positive); 0: none
-  bool in_doubt = false;   // operations wait in `held` until the process has been heard of
+  bool in_doubt = false;   // operations wait in `held` until the process has been heard from
   std::vector<Request*> held;
 
   void accepted() noexcept {
@@ -44,11 +44,12 @@ struct Line {
 struct Request {
   fi_context2 room{};  // the provider's, while the request is pending; must be first
   Line* line = nullptr;
-  // Gives the operation to the provider: 0, kAtOnce, or a negative error.
+  // Submits the operation to the provider; returns 0, kAtOnce, or a negative error.
   ssize_t (*start)(Request& self) = nullptr;
-  // Called once, within begin() if the operation was done at once, else within progress. `error`: positive; 0: none.
+  // Called once, within begin() if the operation completed immediately, else within progress. `error`: positive; 0:
+  // none.
   void (*done)(Request& self, int error) = nullptr;
-  bool is_greeting = false;  // goes to a process in doubt, too
+  bool is_greeting = false;  // may be sent even to a process in doubt
 };
 
 // Returned by Request::start if the operation is complete, and its memory may be reused.
@@ -86,7 +87,7 @@ class Requests {
   }
 
   [[nodiscard]] bool idle() const noexcept { return waiting_.empty() && failed_.empty(); }
-  // Tries those that wait again, in turn, until a few are refused, and ends those that failed; called within progress.
+  // Retries waiting operations in turn, until a few are refused, and ends those that failed; called within progress.
   // Each refusal costs a round of progress within the provider.
   void retry() {
     for (const auto& [request, error] : std::exchange(failed_, {})) end(*request, error);
@@ -124,7 +125,7 @@ class Requests {
   }
 
   std::deque<Request*> waiting_;
-  std::vector<std::pair<Request*, int>> failed_;  // with their errors, until the next round
+  std::vector<std::pair<Request*, int>> failed_;  // failed requests with their errors, until the next round
 };
 
 }  // namespace hr::transport::ofi

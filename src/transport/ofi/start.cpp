@@ -1,4 +1,4 @@
-// Start-up: the endpoint, and the address by which other processes reach it.
+// Start-up: the endpoint, and the address at which other processes reach it.
 #include <algorithm>
 #include <cstddef>
 #include <span>

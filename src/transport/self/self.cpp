@@ -7,7 +7,7 @@
 namespace hr::transport::self {
 namespace {
 
-constexpr std::size_t kMostAtOnce = 64;  // messages delivered in a round of progress
+constexpr std::size_t kMostAtOnce = 64;  // maximum number of messages delivered in a round of progress
 
 class Self final : public Transport {
  public:

@@ -1,4 +1,4 @@
-// self: messages of a process to itself. A queue in process memory; always accepts.
+// self: messages of a process to itself. A queue in process memory, which accepts every message.
 #pragma once
 
 #include "transport/transport.hpp"

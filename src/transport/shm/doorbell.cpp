@@ -14,7 +14,7 @@
 
 namespace hr::transport::shm {
 namespace {
-// Atomic, as a thread that connects to other processes writes it while others sleep.
+// Atomic, because a thread that connects to other processes writes it while others sleep.
 std::atomic<bool> barrier_available = false;
 
 // Fences that this process has issued for senders' sake since it last took a receiver's flags away.
@@ -30,7 +30,7 @@ void count_fence(std::atomic<std::uint64_t>& state, std::uint64_t now) noexcept 
   state.compare_exchange_strong(now, plain, std::memory_order_relaxed);
 }
 
-// Returns the address of the half of the state on which sleepers wait.
+// Returns the address of that half of the state on which sleepers wait.
 std::uint32_t* futex_of(std::atomic<std::uint64_t>& state) noexcept {
   static_assert(sizeof state == 8 && std::atomic<std::uint64_t>::is_always_lock_free);
   return reinterpret_cast<std::uint32_t*>(&state) + (std::endian::native == std::endian::little ? 1 : 0);

@@ -1,6 +1,6 @@
 // Doorbell: shows a process with many peers which of them have sent messages, and lets its threads sleep.
 //
-// Each process has one, in shared memory. `connected` and `pending` have a bit per sender of the node. With few
+// Each process has one, in shared memory. `connected` and `pending` have one bit per sender on the node. With few
 // processes on the node (kDirectPollLimit) the receiver polls the rings of all connected senders and `pending` is not
 // used, so that the sender's fast path is one read of `state`.
 //
@@ -10,7 +10,7 @@
 //   arrivals, and sleeps only if there has been no ring since.
 // - wake(), called by a sender or by a thread of the owner, does nothing if no thread is armed. Otherwise it adds one
 //   ring and clears the armed count, in one step, and then ends the sleep of all. Every thread that was armed, asleep
-//   or about to be, finds another number; further senders find no thread armed and make no system call.
+//   or about to sleep, finds a different number; further senders find no thread armed and make no system call.
 // - disarm() removes its thread from the count if it is still in it: if there has been no ring since it armed.
 // So no thread hides another one from the senders, and no ring is lost between a check and the sleep after it. A sleep
 // may end spuriously, by a ring meant for threads that armed earlier.
@@ -48,14 +48,14 @@ struct Doorbell {
   std::atomic<std::uint32_t> connections;  // number of bits set in `connected`; grows only
   std::atomic<std::int32_t> pid;           // pid of the owner; set when it attaches, after the two members below
   // Address at which the owner keeps a random number, and that number. If a process reads another number there, `pid`
-  // is another process in the reader's pid namespace, as the owner is in a different one.
+  // is another process in the reader's pid namespace, because the owner is in a different one.
   std::atomic<std::uint64_t> pid_probe_address;
   std::atomic<std::uint64_t> pid_probe;
   std::atomic<std::uint32_t> left;  // nonzero: the owner receives no more messages
   std::atomic<std::uint64_t> cpus;  // number of the set of the owner's CPUs (Transport::tell_cpus())
   // Number of channels that the owner uses (Transport::offer_channels()); does not change once its job communicates.
   std::atomic<std::uint32_t> channels;
-  // Two bitmaps of words() words each follow: connected, then pending.
+  // Two bitmaps of words() words each follow: `connected`, then `pending`.
 
   static std::size_t words(int processes) noexcept { return (static_cast<std::size_t>(processes) + 63) / 64; }
   static std::size_t footprint(int processes) noexcept;

@@ -7,7 +7,7 @@
 
 namespace hr::transport::shm {
 
-// `file`: a descriptor that this process has opened itself. Has no effect on file systems without locks, where the end
+// `file`: a descriptor that this process has opened itself. Has no effect on file systems without locks; there, the end
 // of a process is never detected.
 void show_presence(int file, int index) noexcept;
 [[nodiscard]] bool is_present(int file, int index) noexcept;

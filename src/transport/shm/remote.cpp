@@ -25,7 +25,7 @@ class Vectors {
   [[nodiscard]] const iovec* remote() const noexcept { return &remote_[first_]; }
   [[nodiscard]] std::size_t count() const noexcept { return count_ - first_; }
 
-  // Removes that number of bytes, and the empty parts after them.
+  // Removes the first `bytes` bytes, and the empty parts after them.
   void remove(std::size_t bytes) noexcept {
     for (; !empty() && bytes >= local_[first_].iov_len; ++first_) bytes -= local_[first_].iov_len;
     if (empty()) return;

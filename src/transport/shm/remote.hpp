@@ -1,5 +1,5 @@
-// Copies between the memory of this process and that of another process of the node, by one system call per
-// kPartsTogether parts, which saves a microsecond for each part but the first.
+// Copies between the memory of this process and that of another process on the node, with one system call per
+// kPartsTogether parts, which saves a microsecond for each part except the first.
 // Threads: any.
 #pragma once
 
@@ -15,12 +15,12 @@ namespace hr::transport::shm {
 inline constexpr std::size_t kPartsTogether = 16;
 
 struct Process {
-  int rank;  // rank, for error texts
+  int rank;  // rank, for error messages
   pid_t pid;
 };
 
-// Errors: MPI_ERR_UNSUPPORTED_OPERATION if the system does not permit it or there is no such memory; a part may have
-// been copied.
+// Errors: MPI_ERR_UNSUPPORTED_OPERATION if the system does not permit it or there is no such memory; some of the data
+// may have been copied.
 Status read_process(const Process& from, std::span<const RemotePart> parts);
 Status write_process(const Process& to, std::span<const RemotePart> parts);
 

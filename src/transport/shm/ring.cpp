@@ -43,14 +43,14 @@ bool Producer::find_room(std::size_t bytes, Place& place) noexcept {
   }
   if (place.at + room - bytes_consumed_ > payload_bytes_) [[unlikely]] {
     see_consumed();
-    // An empty ring has room for any payload that fits it, although the rest of this lap is skipped.
+    // An empty ring has space for any payload that fits into it, although the rest of this lap is skipped.
     if (place.at + room - bytes_consumed_ > payload_bytes_ && bytes_consumed_ != next_byte_) return false;
   }
   return true;
 }
 
 bool Producer::send_long(const Header& header, const void* payload, std::size_t bytes) noexcept {
-  // The distance is measured before the consumer's words must be read: if the ring is full, they are read repeatedly.
+  // Measures the distance before the consumer's words must be read: if the ring is full, they are read repeatedly.
   const bool nontemporal = bytes >= kMinNontemporalBytes && reader_is_far();
   if (exchange_buffers_ != nullptr && replied_ && bytes > kInlineBytes) exchange_buffers_->count_reply();
   std::byte* slot = reserve(bytes);

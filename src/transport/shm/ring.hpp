@@ -1,10 +1,11 @@
 // Ring: messages from one process to another through shared memory. One producer, one consumer.
 //
-// Shared part (RingMemory): a ring of cells and a byte ring for payloads that do not fit a cell. A cell is a pair of
-// cache lines, which processors fetch together; up to 32 bytes of payload touch only the first one. A message takes
-// one cell. A payload above kInlineBytes is in the byte ring, contiguous and aligned to 64 bytes, or in an exchange
-// buffer if one is available (exchange_buffers.hpp); the cell contains its location (Place). A cell is ready when its
-// sequence equals the lap of its index, so nothing is ever cleared and stale bytes cannot be mistaken for a message.
+// Shared part (RingMemory): a ring of cells and a byte ring for payloads that do not fit into a cell. A cell is a pair
+// of cache lines, which processors fetch together; up to 32 bytes of payload touch only the first one. A message takes
+// one cell. A payload longer than kInlineBytes is in the byte ring, contiguous and aligned to 64 bytes, or in an
+// exchange buffer if one is available (exchange_buffers.hpp); the cell contains its location (Place). A cell is ready
+// when its sequence equals the lap of its index, so nothing is ever cleared and stale bytes cannot be mistaken for a
+// message.
 //
 // The byte ring need not be backed by memory from the start: a producer uses as much as is known to be backed, and
 // reports how much more it needs (wanted()). If there is no more, it continues with a smaller ring (settle()).
@@ -37,7 +38,7 @@ namespace hr::transport::shm {
 inline constexpr std::size_t kCells = 256;
 inline constexpr std::size_t kInlineBytes = 96;
 inline constexpr std::size_t kShortBytes = 32;  // payload bytes in the cell's first line
-// Smallest payload written with non-temporal stores to a reader that is far away; shorter ones gain nothing.
+// Smallest payload written with non-temporal stores to a reader that is far away; shorter payloads gain nothing.
 inline constexpr std::size_t kMinNontemporalBytes = 512;
 
 struct alignas(2 * kCacheLine) Cell {
@@ -49,7 +50,7 @@ struct alignas(2 * kCacheLine) Cell {
 static_assert(sizeof(Cell) == 2 * kCacheLine);
 static_assert(offsetof(Cell, data) + kShortBytes == kCacheLine);
 
-// Returns the bytes of the lines of a cell that a message of this length touches.
+// Returns the size of the cell's lines that a message of this length touches.
 constexpr std::size_t cell_bytes(std::size_t payload) noexcept {
   return payload > kShortBytes && payload <= kInlineBytes ? sizeof(Cell) : kCacheLine;
 }
@@ -57,7 +58,7 @@ constexpr std::size_t cell_bytes(std::size_t payload) noexcept {
 // Location of a payload outside its cell; stored in the cell's data.
 struct Place {
   static constexpr std::uint64_t kExchangeBuffer = std::uint64_t{1} << 63;
-  std::uint64_t at;     // total bytes of the byte ring used before it; unused for an exchange buffer
+  std::uint64_t at;     // total number of bytes used in the byte ring before it; not set for an exchange buffer
   std::uint64_t where;  // offset in the byte ring; or kExchangeBuffer and the buffer's index
 
   [[nodiscard]] bool in_exchange_buffer() const noexcept { return (where & kExchangeBuffer) != 0; }
@@ -74,7 +75,7 @@ struct RingMemory {
   [[nodiscard]] std::byte* payload() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
 };
 
-// Returns the bytes of shared memory of one ring with this much payload space, a multiple of the page size.
+// Returns the size of the shared memory of one ring with this much payload space, a multiple of the page size.
 std::size_t ring_footprint(std::size_t payload_bytes) noexcept;
 
 // Laps count from 1, so zero, the content of fresh memory, is not a lap until the count wraps.
@@ -88,7 +89,7 @@ class Producer {
            ExchangeBuffers* exchange_buffers = nullptr) noexcept
       : memory_(memory), exchange_buffers_(exchange_buffers), payload_bytes_(payload_bytes), usable_(usable) {}
 
-  // Returns false if there is no room.
+  // False if there is no space.
   bool send(const Header& header, const void* payload, std::size_t bytes) noexcept {
     if (bytes > kInlineBytes || !cell_free()) [[unlikely]]
       return send_long(header, payload, bytes);
@@ -96,7 +97,7 @@ class Producer {
     publish(next_cell_, header, bytes);
     return true;
   }
-  // Does the same for a payload that needs one line only, without a call. False: no room seen, or a longer payload.
+  // send() for a payload that needs only one line, without a call. False if it sees no space, or the payload is longer.
   [[gnu::always_inline]] bool send_short(const Header& header, const void* payload, std::size_t bytes) noexcept {
     const std::uint64_t at = next_cell_;
     if (bytes > kShortBytes || at - cells_consumed_ >= kCells) [[unlikely]]
@@ -106,12 +107,13 @@ class Producer {
     return true;
   }
   // Prefetches, within a burst of messages, the line of a cell that a later message will use. The line is in the
-  // consumer's cache, and without this, the stores of these messages, and all later ones, would wait for one such line
-  // after the other.
+  // consumer's cache, and without this, the stores of these messages, and all later ones, would wait for such lines one
+  // at a time.
   void prefetch_next_cells() noexcept {
     prefetch_for_write(&memory_->cells[(next_cell_ + kAhead) % kCells], kCacheLine);
   }
-  // Returns the address to write a payload of `bytes` to; nullptr: no room. commit() publishes it.
+  // Returns the address at which to write a payload of `bytes` bytes; nullptr if there is no space. commit() publishes
+  // it.
   std::byte* reserve(std::size_t bytes) noexcept;
   void commit(const Header& header) noexcept;
 
@@ -122,13 +124,13 @@ class Producer {
     prefetch_for_write(&memory_->cells[next_cell_ % kCells], cell_bytes(last_bytes_));
   }
 
-  // True if another exchange buffer should be created before the next payload of that length is sent.
+  // True if another exchange buffer should be created before the next payload of `bytes` bytes is sent.
   [[nodiscard]] bool wants_exchange_buffer(std::size_t bytes) const noexcept {
     return bytes > kInlineBytes && bytes <= kExchangeBufferBytes && exchange_buffers_ != nullptr &&
            exchange_buffers_->should_create() && !reader_.is_far();
   }
-  // Bytes of the byte ring that must be backed before the last refused message can be sent; 0: it was refused for
-  // another reason.
+  // Number of bytes of the byte ring that must be backed before the last refused message can be sent; 0 if it was
+  // refused for another reason.
   [[nodiscard]] std::size_t wanted() const noexcept { return wanted_; }
   [[nodiscard]] std::size_t usable() const noexcept { return usable_; }
   void grow(std::size_t usable) noexcept {
@@ -160,7 +162,7 @@ class Producer {
     replied_ = false;
     last_bytes_ = static_cast<std::uint32_t>(bytes);
   }
-  // Reads both words that the consumer writes, as they share a line.
+  // Reads both words that the consumer writes, because they share a line.
   void see_consumed() noexcept;
   [[nodiscard]] bool reader_is_far() noexcept;
   [[nodiscard]] bool uses_exchange_buffer(std::size_t bytes) const noexcept {
@@ -221,7 +223,7 @@ class Consumer {
   }
 
  private:
-  // Does the same for a payload that is not in the cell.
+  // take() for a payload that is not in the cell.
   void take_long(int from, const MessageHandlers& handlers);
 
   [[nodiscard]] const std::byte* payload_at(const Place& place) const noexcept {

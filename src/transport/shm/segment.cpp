@@ -11,10 +11,10 @@ namespace hr::transport::shm {
 namespace {
 
 constexpr std::size_t kPage = 4096;
-// Shared words per process; each serves one long receive that waits for the last part from its sender.
+// Shared words per process; each is for one long receive that waits for the last part from its sender.
 constexpr std::size_t kWords = 64;
 
-// Time within which processes that were started together attach, unless something delays them.
+// Time within which processes that were started together normally attach.
 constexpr double kSettleSeconds = 1;
 constexpr unsigned kSettlePauseMicroseconds = 100;
 

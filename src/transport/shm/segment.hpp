@@ -1,10 +1,10 @@
-// Segment: the shared-memory file of a job on a node. It holds a doorbell, shared words and a staging area per process,
-// a ring per ordered pair and exchange buffers per pair. These are followed by the areas of channels, each with its own
-// doorbells, rings and exchange buffers (Transport::make_channel()).
+// Segment: the shared-memory file of a job on a node. It contains a doorbell, shared words and a staging area per
+// process, a ring per ordered pair and exchange buffers per pair. These are followed by the areas of channels, each
+// with its own doorbells, rings and exchange buffers (Transport::make_channel()).
 //
 // The file is sparse. A ring gets memory when its sender first connects, and more when it first needs it (reserve(), so
 // that a full /dev/shm is an error and not a bus error later); a staging area, when its process first stages data. The
-// lowest rank of the node creates the file, without a name wherever possible, so that it is never left behind when
+// lowest rank on the node creates the file, without a name wherever possible, so that it is never left behind when
 // processes die; the others open it through the creator's descriptor, which the creator keeps until all have attached
 // (settle()). If it needs a name, the last process to attach unlinks it. Owner: the shm transport. Threads: library
 // lock.
@@ -30,31 +30,31 @@ class Segment {
     int channels = 0;                       // number of areas of channels
     std::size_t channel_payload_bytes = 0;  // payload bytes of each ring of a channel
   };
-  // Returns the bytes of the whole file.
+  // Returns the size of the whole file.
   [[nodiscard]] static std::size_t bytes_of(const Sizes& sizes) noexcept;
 
   // Errors: those of SharedFile.
   Status create(const std::string& path, const Sizes& sizes);
   Status attach(const std::string& path, const Sizes& sizes);
   // Called by each process of a group that has only agreed on the path: the sizes of the first apply to all, and the
-  // last removes the name. Errors: also MPI_ERR_OTHER if that file is for another number of processes.
+  // last removes the name. Errors include MPI_ERR_OTHER if that file is for another number of processes.
   Status create_or_attach(const std::string& path, const Sizes& sizes);
   // Makes this the area of a channel, from 1 to Sizes::channels, of a segment that is mapped and outlives this one.
   Status enter_area(Segment& whole, int channel);
-  // Called before a process leaves such a segment, as some may not have attached yet.
+  // Called before a process leaves such a segment, because some may not have attached yet.
   void forget_name() noexcept {
     if (file_.data() != nullptr && !all_attached()) file_.unlink();
   }
   [[nodiscard]] int descriptor() const noexcept { return file_.descriptor(); }
-  // Returns the name that the others attach to.
+  // Returns the name to which the others attach.
   [[nodiscard]] std::string name() const { return file_.name(); }
   // Called before the creator leaves: waits briefly for processes that have not attached yet; if some still have not,
-  // the file gets the name that it was created for.
+  // the file gets the name with which it was created.
   void settle() noexcept;
 
   // Backs the first `payload_bytes` of the ring's payload, and everything before them, with memory.
   Status reserve(int receiver, int sender, std::size_t payload_bytes);
-  // Does the same for an exchange buffer of two processes.
+  // Backs an exchange buffer of two processes with memory.
   Status reserve_exchange_buffer(int one, int other, int index);
   Status reserve_staging(int process);
 

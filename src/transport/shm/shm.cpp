@@ -27,15 +27,15 @@
 namespace hr::transport::shm {
 namespace {
 
-// Returns the initial payload space of a ring. The rest gets memory at the first need, so that a pair that exchanges
-// little uses little memory, and its first message is sent soon. Fresh memory costs about a microsecond per page, so
-// with many pairs the space is the rest of the cells' last page.
+// Returns the initial payload space of a ring. The rest gets memory when first needed, so that a pair that exchanges
+// little data uses little memory, and its first message is sent soon. Fresh memory costs about a microsecond per page,
+// so with many pairs, the space is the rest of the cells' last page.
 constexpr std::size_t first_bytes_for(int processes) {
   constexpr std::size_t kPage = 4096;
   return processes <= 16 ? 16384 : kPage - sizeof(RingMemory) % kPage;
 }
-// Largest number of processes for which rings get their memory in MPI_Init, where no message waits for it, as all of
-// the processes will exchange messages.
+// Maximum number of processes for which rings get their memory in MPI_Init, where no message waits for it, on the
+// assumption that all of them will exchange messages.
 constexpr int kReserveAtOnce = 4;
 // Number of messages delivered from one ring before the next ring gets its turn.
 constexpr int kBatch = 8;
@@ -44,7 +44,7 @@ constexpr int kLaunchersTime = 1000;
 constexpr int kMostWaitsForPid = 100;  // milliseconds
 // A longer piece of a stream would leave the first-level cache before it is read.
 constexpr std::size_t kMostChunk = std::size_t{32} * 1024;
-// A burst of more messages than this, without a check for arrivals, is expected to continue.
+// Number of messages without a check for arrivals beyond which a burst is expected to continue.
 constexpr unsigned kLone = 2;
 
 std::uint64_t make_pid_probe() noexcept {
@@ -52,24 +52,25 @@ std::uint64_t make_pid_probe() noexcept {
   if (::getrandom(&number, sizeof number, 0) != sizeof number) number = static_cast<std::uint64_t>(::getpid());
   return number;
 }
-// Random number by which others recognise this process (Doorbell::pid_probe).
+// Random number with which others recognise this process (Doorbell::pid_probe).
 const std::uint64_t pid_probe = make_pid_probe();
 
 // Key in the host's store whose value is the segment's name.
 constexpr const char* kFile = "shm";
-constexpr std::string_view kFailed = "failed: ";  // precedes the reason; published instead of the name
+constexpr std::string_view kFailed = "failed: ";  // prefix of the reason, which is published instead of the name
 
-// Returns the payload bytes of a ring: fewer with many ranks on the node, so that an all-to-all does not fill the
+// Returns the payload size of a ring: smaller with many ranks on the node, so that an all-to-all does not exhaust the
 // memory.
 std::size_t ring_bytes_for(int processes) {
   if (const std::size_t wanted = knobs().shm_ring_bytes; wanted != 0) return std::bit_floor(wanted);
-  // Twice a second-level cache, so that lines leave the reader's before they are written again (ADR 15).
+  // Twice the size of a second-level cache, so that lines leave the reader's cache before they are written again (ADR
+  // 15).
   if (processes <= 8 && is_amd()) return 2048 * 1024;
   if (processes <= 16) return 512 * 1024;
   return processes <= 64 ? 128 * 1024 : 64 * 1024;
 }
 
-// Returns the number of exchange buffers per pair: with many processes on the node one at most, for messages of a few
+// Returns the number of exchange buffers per pair: with many processes on the node, at most one, for messages of a few
 // KiB.
 int exchange_buffers_for(int processes) {
   const int wanted = static_cast<int>(knobs().shm_exchange_buffers);
@@ -124,7 +125,7 @@ class Shm : public Transport {
         ranks_(whole.ranks_),
         local_of_(whole.local_of_) {}
 
-  // Makes the segment, in the first process of the node, and publishes its name to the others.
+  // Creates the segment, in the first process on the node, and publishes its name to the others.
   void create(const Job& job);
   Status open() override;
 
@@ -199,7 +200,7 @@ class Shm : public Transport {
   }
 
  protected:
-  // Shows the others that they need not wait for room in the rings that this process reads.
+  // Shows the others that they need not wait for space in the rings that this process reads.
   void leave() noexcept {
     if (bell_ != nullptr) bell_->left.store(1, std::memory_order_release);
   }
@@ -208,7 +209,7 @@ class Shm : public Transport {
 
   // Sets this process up once the segment is mapped.
   void enter();
-  // A peer that this process has connected to.
+  // A peer to which this process has connected.
   struct Outgoing {
     Producer producer{nullptr, 0};
     Doorbell* bell = nullptr;  // null: not connected
@@ -216,7 +217,7 @@ class Shm : public Transport {
     // Value tuned for processes at this distance; 0: not tuned.
     std::size_t eager_bytes = 0;
   };
-  // Backs the ring to a peer of the node with its initial memory.
+  // Allocates the initial memory of the ring to a peer on this node.
   Status reserve(int peer);
   void notify(Doorbell& bell) noexcept {
     if (!direct_) [[unlikely]]
@@ -238,7 +239,7 @@ class Shm : public Transport {
   [[nodiscard]] pid_t pid_of(int proc) const noexcept {
     return segment_.doorbell(local(proc))->pid.load(std::memory_order_acquire);
   }
-  // Checks, once, that the process with a peer's pid in this pid namespace is the peer, as its memory must not be
+  // Verifies once that the process with a peer's pid in this pid namespace is the peer, as its memory must not be
   // accessed otherwise.
   Status recognise(int proc);
   [[nodiscard]] bool anything_ready() noexcept;
@@ -248,7 +249,7 @@ class Shm : public Transport {
   Segment segment_;
   Segment::Sizes sizes_{};
   std::string path_;      // path of the segment's file, if it has a name
-  Status created_ = kOk;  // result, in the process that makes the segment
+  Status created_ = kOk;  // result, in the process that creates the segment
   std::string why_not_created_;
   Doorbell* bell_ = nullptr;       // doorbell of this process
   bool ring_stays_small_ = false;  // noted once
@@ -260,7 +261,7 @@ class Shm : public Transport {
   enum class Staging : std::uint8_t { kUnasked, kReserved, kNone } own_staging_ = Staging::kUnasked;
   int node_ = 0;
   std::vector<int> ranks_;                         // ranks, indexed by index on the node
-  std::vector<int> local_of_;                      // indices on the node, indexed by rank; -1 for ranks of other nodes
+  std::vector<int> local_of_;                      // indices on the node, indexed by rank; -1 for ranks on other nodes
   std::vector<Outgoing> outgoing_;                 // indexed by index on the node
   std::vector<ExchangeBuffers> exchange_buffers_;  // likewise
   std::vector<Incoming> incoming_;
@@ -277,7 +278,7 @@ void Shm::create(const Job& job) {
   if (own_ != 0) return;
   created_ = segment_.create(path_, sizes_);
   if (!created_.ok()) why_not_created_ = take_detail();
-  // If creation fails, the others must be informed, as they would otherwise wait forever.
+  // Informs the others even if creation fails, as they would otherwise wait forever.
   boot::node_put(kFile, created_.ok() ? segment_.name() : std::string(kFailed) + why_not_created_);
 }
 
@@ -288,17 +289,17 @@ Status Shm::open() {
   } else {
     std::string answer;
     HR_TRY(boot::node_get(kFile, &answer));
-    // Every process reports the reason, as any of the reports may be seen first.
+    // Every process reports the reason, because any of the reports may be seen first.
     if (answer.starts_with(kFailed)) {
       return fail(Errc::kOther, "rank %d %s", ranks_[0], answer.c_str() + kFailed.size());
     }
     if (!segment_.attach(answer, sizes_).ok()) {
-      // The creator may have left MPI already.
+      // The creator may already have left MPI.
       std::string why = take_detail();
       const Status named = segment_.attach(path_, sizes_);
       if (!named.ok()) {
-        // Otherwise the creator has died: the launcher knows why, and is about to end this process. Its report must
-        // appear before that of this process.
+        // Otherwise the creator has died: the launcher knows the reason, and is about to end this process. Its report
+        // must appear before that of this process.
         if (answer != path_) ::poll(nullptr, 0, kLaunchersTime);
         set_detail(std::move(why));
       }
@@ -308,7 +309,7 @@ Status Shm::open() {
   enter();
   const int count = processes();
   for (int peer = 0; peer < count && count <= kReserveAtOnce; ++peer) {
-    if (peer != own_ && !reserve(peer).ok()) (void)take_detail();  // connect() tries again and reports the error
+    if (peer != own_ && !reserve(peer).ok()) (void)take_detail();  // connect() retries and reports the error
   }
   return kOk;
 }
@@ -391,7 +392,8 @@ Status Shm::send_long(int peer, const Header& header, const void* payload, std::
   return kOk;
 }
 
-// Called after a message was refused. Ok: the ring lacked memory, and has it now. Again: the ring is full.
+// Called after a message was refused. Returns kOk if the ring lacked memory and now has it, Status::again() if it is
+// full.
 Status Shm::make_room(int peer, std::size_t bytes) {
   Producer& producer = outgoing_[static_cast<std::size_t>(peer)].producer;
   if (producer.wanted() == 0) return Status::again();
@@ -554,8 +556,8 @@ Status Shm::put(int proc, const RemoteKey* key, std::span<const RemotePart> part
   return kOk;
 }
 
-// Transport between processes of several jobs. The launcher does not end this process when one of another job dies, so
-// this process checks from time to time: each process keeps its byte of the file locked while it lives.
+// Transport between processes of several jobs. The launcher does not end this process when a process of another job
+// dies, so this process checks from time to time: each process keeps its byte of the file locked while it lives.
 class Between final : public Shm {
  public:
   Between(const Job& job, const Handlers& handlers, std::span<const int> here, std::span<const int> theirs)
@@ -593,7 +595,7 @@ class Between final : public Shm {
  private:
   static constexpr unsigned kLookAfter = 64;  // rounds of progress
   static constexpr double kLookSeconds = 0.1;
-  static constexpr std::int32_t kGone = -1;  // value instead of a pid: the process has left
+  static constexpr std::int32_t kGone = -1;  // used instead of a pid: the process has left
 
   void check_presence();
 

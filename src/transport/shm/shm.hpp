@@ -1,4 +1,4 @@
-// shm: messages between the processes of a node through shared memory.
+// shm: messages between the processes on a node through shared memory.
 #pragma once
 
 #include "transport/transport.hpp"

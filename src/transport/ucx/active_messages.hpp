@@ -1,4 +1,4 @@
-// UCX active messages: the kinds that this transport uses, and short texts sent in the header of one.
+// UCX active messages: the kinds that this transport uses, and short strings sent in the header of one.
 #pragma once
 
 #include "transport/ucx/worker.hpp"
@@ -15,7 +15,7 @@ enum ActiveMessage : unsigned {
 Status listen(const Library& library, const Worker& worker, ActiveMessage kind, unsigned flags,
               ucp_am_recv_callback_t callback, void* argument);
 
-// Sends a text of plain bytes, copied by UCX, without waiting.
+// Sends a string of plain bytes, copied by UCX, without waiting.
 template <class Text>
 ucs_status_t send_text(const Library& library, ucp_ep_h endpoint, ActiveMessage kind, const Text& text) {
   ucp_request_param_t how{};

@@ -1,7 +1,7 @@
-// Disconnects: a process that disconnects from one of another job sends it a disconnect once everything sent before has
-// arrived, and keeps the connection until it has received one.
+// Disconnects: a process that disconnects from one in another job sends it a disconnect message once everything sent
+// before has arrived, and keeps the connection until it has received one.
 //
-// Flushing a path needs progress of the other side, at least until both have set it up; a process outside MPI calls
+// Flushing a path needs progress on the other side, at least until both have set it up; a process outside MPI calls
 // makes none. Owner: the transport. Threads: library lock.
 #pragma once
 
@@ -17,7 +17,7 @@ class Disconnects {
   Disconnects(const Library& library, const Worker& worker, const network::Names& names)
       : library_(library), worker_(worker), names_(names) {}
 
-  // Handles disconnects of others from now on.
+  // Handles disconnects from other processes from now on.
   Status listen();
 
   // Sends a disconnect; a failed path is reported by its error handler.

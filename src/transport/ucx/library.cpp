@@ -18,8 +18,8 @@ namespace {
 
 constexpr const char* kName = "libucp.so.0";
 
-// Returns the UCX libraries among the Python packages of the environment that this library is installed in, which are
-// below its lib/.
+// Returns the UCX libraries among the Python packages of the environment in which this library is installed, which are
+// under its lib/.
 std::vector<std::string> packages_beside_us() {
   Dl_info own{};
   if (::dladdr(reinterpret_cast<const void*>(&packages_beside_us), &own) == 0 || own.dli_fname == nullptr) return {};
@@ -46,8 +46,8 @@ bool is_only_thread() noexcept {
   return ::stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink == 3;  // "." and ".." count
 }
 
-// Unless this variable forbids it, UCX patches mmap and similar functions when it is loaded, to see what the program
-// does with memory; there is no other way to prevent that. No thread may read the environment meanwhile.
+// Unless this variable forbids it, UCX patches mmap and similar functions when it is loaded, to observe the program's
+// memory; nothing else prevents that. No thread may read the environment meanwhile.
 class WithoutMemoryHooks {
  public:
   WithoutMemoryHooks() noexcept : set_(!is_set(kVariable) && is_only_thread()) {
@@ -90,7 +90,7 @@ void* open_any(std::string* tried) {
   return nullptr;
 }
 
-// True if UCX should load its module for devices, without which it does not support device memory.
+// True if UCX should load its device module, without which it does not support device memory.
 bool wants_device_memory() {
   switch (knobs().device_network_direct) {
     case DeviceNetworkDirectChoice::kOn:
@@ -104,8 +104,8 @@ bool wants_device_memory() {
 }
 
 // Sets the options of the part of UCX that reads its settings while it is loaded: by default it prints warnings that
-// mean nothing to the user, handles crash signals, which are the program's or this library's (bind/crash.hpp), and
-// initialises the devices' driver, which only GPUDirect needs.
+// are meaningless to the user, handles crash signals, which are the program's or this library's (bind/crash.hpp), and
+// initialises the device driver, which only GPUDirect needs.
 void quieten(void* library) {
   using SetValue = ucs_status_t (*)(const char*, const char*);
   using DisableSignals = void (*)();

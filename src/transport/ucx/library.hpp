@@ -59,15 +59,15 @@ struct Library {
   HR_UCP_OPTIONAL(HR_DECLARE)
 #undef HR_DECLARE
   const char* (*status_string)(ucs_status_t) = nullptr;
-  std::string path;  // path of libucp.so.0 where it was found
+  std::string path;  // path at which libucp.so.0 was found
 
   [[nodiscard]] std::string text(ucs_status_t status) const { return status_string(status); }
 };
 
-// True if this host has a network that reads and writes memory by itself (InfiniBand, RoCE).
+// True if this host has an RDMA network (InfiniBand, RoCE).
 [[nodiscard]] bool host_has_rdma();
 
-// Opens the library at the first call. Errors: MPI_ERR_OTHER with the places searched and the package to install.
+// Opens the library on the first call. Errors: MPI_ERR_OTHER with the places searched and the package to install.
 Status open_library(const Library** out);
 
 }  // namespace hr::transport::ucx

@@ -1,4 +1,4 @@
-// Memory: memory of this process that others may access through UCX, and the keys to memory of others.
+// Memory: memory of this process that others may access through UCX, and the keys to other processes' memory.
 //
 // A RemoteKey holds a number, unique in the process that exposed the memory, then UCX's own packed key. A key that UCX
 // has unpacked belongs to an endpoint; a bounded number of them is kept for later operations. Owner: the transport.
@@ -25,21 +25,21 @@ class Memory {
   };
   using Failed = void (*)(void* path, ucs_status_t status);
 
-  // `failed`: called when an operation has failed for a reason that lies in its path.
+  // `failed`: called when an operation has failed because of its path.
   Memory(const Library& library, const Worker& worker, Failed failed)
       : library_(library), worker_(worker), failed_(failed) {}
   ~Memory();
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
 
-  // Do the same as the functions in transport.hpp.
+  // See the functions of these names in transport.hpp.
   Status expose(std::byte* address, std::size_t bytes, RemoteKey* key);
   void withdraw(const RemoteKey& key) noexcept;
   Status get(const To& to, const RemoteKey& key, std::span<const RemotePart> parts, Operation* done);
   Status put(const To& to, const RemoteKey& key, std::span<const RemotePart> parts, Operation* done);
   void flush(const To& to, Operation* done);
 
-  // Releases nothing: everything is left to the end of the process.
+  // Releases nothing: everything is left until the end of the process.
   void abandon() noexcept {
     keys_.clear();
     exposed_.clear();
@@ -51,13 +51,13 @@ class Memory {
  private:
   struct Key {
     ucp_rkey_h key = nullptr;
-    int uses = 0;  // number of operations pending with it
+    int uses = 0;  // number of pending operations with this key
   };
   struct Pending;
 
   Status key_for(const To& to, const RemoteKey& key, Key** out);
   void drop_unused() noexcept;
-  // Handles UCX's result of starting a part.
+  // Handles UCX's result for a part that was started.
   static void started(Pending* pending, ucs_status_ptr_t answer);
   static void ended(void* request, ucs_status_t status, void* pending);
   static void end(Pending* pending, ucs_status_t status);

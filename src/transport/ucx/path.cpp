@@ -44,7 +44,7 @@ Path path_of(const Library& library, ucp_ep_h endpoint) {
   return path;
 }
 
-// UCX emulates put and get by messages on its other networks (TCP, InfiniBand's unreliable datagrams).
+// UCX emulates put and get with messages on its other networks (TCP, InfiniBand's unreliable datagrams).
 bool moves_memory(std::string_view transports) {
   for (std::string_view rest = transports; !rest.empty();) {
     if (rest.starts_with("rc") || rest.starts_with("dc")) return true;

@@ -34,10 +34,10 @@
 namespace hr::transport::ucx {
 namespace {
 
-// Limit of messages to a peer that UCX is not done with; further ones wait in the layer above.
+// Maximum number of messages in flight to a peer; further ones wait in the layer above.
 constexpr int kMostInFlight = 32;
 
-// A buffer with the peer that its message goes to, while it is in use.
+// A buffer with the peer to which its message goes, while it is in use.
 using Buffer = network::Buffer<void*>;
 using network::Head;
 using network::kMaxPayload;
@@ -87,14 +87,15 @@ class Ucx final : public Transport {
             .bytes_per_second = path.bytes_per_second};
   }
 
-  // False for networks on which UCX emulates put and get by messages, unless forced: this library's messages do as
-  // well.
+  // False for networks on which UCX emulates put and get with messages, unless forced: this library's messages are as
+  // fast.
   [[nodiscard]] bool exposed_memory(int proc, const Path& path) const noexcept {
     if (!may_expose() || static_cast<std::size_t>(proc) >= job_size_) return false;
     return knobs().rma_network == RmaNetworkChoice::kOn || path.moves_memory;
   }
 
-  // False for a byte stream, which cannot read device memory, unless forced: UCX would copy it as this library does.
+  // False for a byte stream, which cannot read device memory, unless forced: UCX would copy it just as this library
+  // does.
   [[nodiscard]] bool device_rendezvous(const Path& path) const noexcept {
     const DeviceNetworkDirectChoice choice = knobs().device_network_direct;
     if (!worker_.knows_device_memory() || choice == DeviceNetworkDirectChoice::kOff) return false;
@@ -154,7 +155,7 @@ class Ucx final : public Transport {
   Status finalize() override;
 
  private:
-  // Another process; made at the first message from it or the first connect() to it.
+  // Another process; created on the first message from it or the first connect() to it.
   struct Peer {
     Peer(Ucx& all, int process) : owner(all), proc(process), own_name(all.names_.own_for(process)) {}
     Ucx& owner;
@@ -162,7 +163,7 @@ class Ucx final : public Transport {
     std::uint32_t own_name;       // name of this process in messages to the peer
     network::Secret secret = 0;   // secret of the peer, once there is an endpoint
     ucp_ep_h endpoint = nullptr;  // null: not connected
-    // Endpoint for ready-to-send messages, set at the first one: the same or a separate one (open_rts_endpoint()).
+    // Endpoint for ready-to-send messages, set for the first one: the same or a separate one (open_rts_endpoint()).
     ucp_ep_h rts_endpoint = nullptr;
     Path path;
     std::string host;        // name of the peer's host; empty: not known, as for processes of other jobs
@@ -220,7 +221,7 @@ class Ucx final : public Transport {
   };
 
   int rank_;
-  bool late_;  // made by this process of the job alone, for processes of other jobs
+  bool late_;  // created only by this process of the job, for processes of other jobs
   const Handlers& handlers_;
   const Library& library_;
   network::Names names_;
@@ -315,7 +316,7 @@ bool Ucx::disconnect(std::span<const int> procs) {
       return each->failure != UCS_OK || disconnects_.has_come(each->proc);
     });
   });
-  // Flush the disconnects. A byte stream sends all accepted data by itself, and its flush would need the other side.
+  // Flush the disconnects. A byte stream sends all accepted data without that, and its flush would need the other side.
   std::vector<Peer*> unsent = disconnected;
   std::erase_if(unsent, [](const Peer* each) { return each->path.is_stream; });
   flush_some(unsent);
@@ -327,7 +328,7 @@ void Ucx::forget(Peer& peer) {
   const int proc = peer.proc;
   memory_.forget(proc);
   disconnects_.forget(proc);
-  peer.failure = UCS_ERR_CONNECTION_RESET;  // in whatever way its operations end
+  peer.failure = UCS_ERR_CONNECTION_RESET;  // however its operations end
   if (peer.endpoint != nullptr) close(peer);
   while (closes_ != 0) library_.worker_progress(worker_.get());
   std::erase(broken_, &peer);
@@ -364,8 +365,8 @@ Status Ucx::open_endpoint(Peer& peer, ucp_ep_h* endpoint) {
 }
 
 // Over a byte stream, the request for data in one direction would wait behind the data of the other direction, so that
-// the two transfers of an exchange would run one after the other. So the process with the higher rank sends its
-// ready-to-send messages through a separate connection. Their numbers restore the order of messages.
+// the two transfers of an exchange would run one at a time. So the process with the higher rank sends its ready-to-send
+// messages through a separate connection. Their numbers restore the order of messages.
 Status Ucx::open_rts_endpoint(Peer& peer) {
   const bool apart = peer.path.is_stream && static_cast<std::size_t>(peer.proc) < job_size_ && rank_ > peer.proc;
   if (apart) return open_endpoint(peer, &peer.rts_endpoint);
@@ -390,7 +391,7 @@ Status Ucx::connect(int proc) {
   return kOk;
 }
 
-// The text promises nothing that UCX cannot keep, as UCX does not authenticate its peers.
+// The message promises nothing that UCX cannot guarantee, as UCX does not authenticate its peers.
 void Ucx::log_tcp(const Peer& peer) {
   if (!peer.path.is_stream || std::exchange(tcp_logged_, true)) return;
   const bool loopback = listens_on_loopback() && knobs().network_devices.empty();
@@ -606,7 +607,7 @@ void Ucx::decline_rendezvous(int /*proc*/, RendezvousData data) noexcept {
 
 // Delivers from within UCX if it is the message's turn, so that nothing is copied twice: handlers send and connect,
 // which UCX allows there, and make no progress. The head precedes the payload; in a ready-to-send message it is
-// separate. UCX releases data of a rendezvous that is not passed on, as the return value says that it has been handled.
+// separate. UCX releases rendezvous data that is not passed on, as the return value says that it has been handled.
 ucs_status_t Ucx::arrive(void* argument, const void* header, std::size_t header_bytes, void* data, std::size_t bytes,
                          const ucp_am_recv_param_t* how) {
   network::Inbox& inbox = static_cast<Ucx*>(argument)->inbox_;
@@ -692,7 +693,8 @@ void Ucx::close_all() {
 }
 
 // If a process closed its connections while others still send, their messages would be lost. So all processes flush,
-// then wait for one another, and continue to receive meanwhile, as a flush waits until the other side has received.
+// then wait for one another, and continue to receive meanwhile, because a flush waits until the other side has
+// received.
 Status Ucx::finalize() {
   flush_all();
   closing_ = true;  // faster processes close already

@@ -1,6 +1,6 @@
 // Unpacking: the UCX datatype for data that is unpacked in pieces (transport::Sink::unpack).
 //
-// Owner: the transport; made at its first use. Threads: library lock.
+// Owner: the transport; created on first use. Threads: library lock.
 #pragma once
 
 #include <cstddef>

@@ -12,12 +12,12 @@
 namespace hr::transport::ucx {
 namespace {
 
-// Oldest interface version with all functions used here; newer libraries support it.
+// The oldest interface version with all functions used here; newer libraries support it.
 constexpr unsigned kMajor = 1;
 constexpr unsigned kMinor = 13;
 
 constexpr double kMostGrace = 8;  // seconds, as in mpiexec
-constexpr int kRails = 2;         // number of networks that a long message uses at a time
+constexpr int kRails = 2;         // maximum number of networks that a long message uses at a time
 
 using Settings = std::vector<std::pair<const char*, std::string>>;
 
@@ -25,7 +25,7 @@ std::string microseconds(double seconds) { return std::to_string(std::llround(se
 
 // The processes that this transport serves share no memory, even if they are on one machine. Without its cache of
 // registered memory, UCX need not watch which memory the program frees. TCP sends 8 KiB and receives 64 KiB at a time
-// by default; with larger segments its bandwidth is half as high again (docs/adr/0027-messages-over-ucx.md). TCP
+// by default; larger segments raise its bandwidth by half (docs/adr/0027-messages-over-ucx.md). TCP
 // listens on an address of each device that it uses.
 // By default UCX connects within the creation of an endpoint: a silent host would then hold up all progress, and a
 // process that dies meanwhile would leave an endpoint that aborts this one.
@@ -95,7 +95,7 @@ Status Worker::make_context(std::uint64_t features) {
     return fail(Errc::kOther, "ucx: the settings (UCX_*) cannot be read: %s", library_->status_string(read));
   }
   for (const auto& [name, value] : our_settings(loopback_alone_)) {
-    // A version of UCX that does not know a setting does not need it.
+    // A UCX version that does not know a setting does not need it.
     if (environment(("UCX_" + std::string(name)).c_str()) == nullptr) {
       static_cast<void>(library_->config_modify(settings, name, value.c_str()));
     }

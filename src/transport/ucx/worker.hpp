@@ -1,7 +1,7 @@
 // Worker: the UCX context and worker of this process, with the settings that this library needs unless the user has set
 // them (UCX_*).
 //
-// Owner: the transport; made by create(), destroyed with it. Threads: library lock.
+// Owner: the transport; set up by create(), destroyed with it. Threads: library lock.
 #pragma once
 
 #include <cstddef>
@@ -18,13 +18,13 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // `loopback_alone`: no process on another machine will be connected, so that TCP listens on the loopback interface
-  // only, unless the user has named devices. Errors: MPI_ERR_OTHER with UCX's reason.
+  // `loopback_alone`: no process on another machine will be connected, so TCP listens only on the loopback interface,
+  // unless the user has named devices. Errors: MPI_ERR_OTHER with UCX's reason.
   Status create(const Library& library, bool loopback_alone);
   Status address(std::vector<std::byte>* out) const;
   // Ends the worker, and its pending operations with an error.
   void stop() noexcept;
-  // Releases nothing: context and worker are left to the end of the process.
+  // Releases nothing: context and worker are left until the end of the process.
   void abandon() noexcept {
     worker_ = nullptr;
     context_ = nullptr;

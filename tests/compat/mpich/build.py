@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Programs compiled by MPICH's own mpicxx (from the package index), for the tests that run them on libmpi.so.12.
+"""Programs compiled with MPICH's own mpicxx (from the package index), for the tests that run them on libmpi.so.12.
 
   build.py ENVIRONMENT --objects DIR     once: the environment, and in its programs/ what PROGRAMS names; --objects: the
                                          build directory with the device code of halo3d
@@ -25,7 +25,7 @@ BENCH = ROOT / "bench"
 MPICH = "mpich==4.3.2"
 INTEL = "impi-devel==2021.18.1"
 
-# Tests of the library that only use MPI, and no other functions of Headrace.
+# Tests of the library that use only MPI, and no other Headrace functions.
 TESTS = ("buffered", "cancel", "completion", "derived", "large_count", "persistent", "probe", "self_and_null",
          "empty_buffers", "sendrecv", "status", "threads", "comm/attributes", "comm/create", "comm/errors", "comm/inter", "comm/topology",
          "coll/inter", "coll/movement", "coll/neighbor", "coll/reductions",
@@ -54,10 +54,11 @@ def compile_program(environment: Path, name: str, files: list[Path], includes: l
     if program.exists() and program.stat().st_mtime > max(path.stat().st_mtime for path in [*files, Path(__file__)]):
         return
     optimise = "-O2" if name == "cost" else "-O0"
-    # Intel's mpicxx names another place of installation; its header matters, without the old C++ bindings, which need a separate library.
+    # Intel's mpicxx contains another installation path; only its header is used, without the old C++ bindings, which
+    # need a separate library.
     first = [f"-I{environment / 'intel'}", "-DMPICH_SKIP_MPICXX"] if name.endswith("_intel") else []
     extra = sorted(objects.glob("apps/halo3d/*.a")) if name == "halo3d" else []
-    # MPICH's library needs others, which are missing here: programs only link to it.
+    # MPICH's library needs other libraries, which are missing here: programs only link to it.
     run(environment / "bin/mpicxx", "-std=c++20", optimise, "-w", *first, *(f"-I{path}" for path in includes), *files, *extra,
         "-Wl,--allow-shlib-undefined", "-ldl", "-lpthread", "-o", program)
 

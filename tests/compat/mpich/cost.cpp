@@ -1,4 +1,4 @@
-// Cost of a call: built twice, with Headrace's mpicxx and with MPICH's, and run in turns (cost.py). One rank.
+// Cost of a call: built twice, with Headrace's mpicxx and with MPICH's, and run alternately (cost.py). One rank.
 #include <mpi.h>
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 namespace {
 
-// Returns nanoseconds a round, the least of some repetitions.
+// Returns nanoseconds per round, the minimum of several repetitions.
 template <class Round>
 double least(Round round) {
   constexpr int kRounds = 20000, kRepetitions = 15;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Cost of MPICH's ABI for a call: runs the two builds of cost.cpp in turns.
+"""Cost of MPICH's ABI for a call: runs the two builds of cost.cpp alternately.
 
   cost.py STANDARD MPICH [--turns N] [--threads]     the program linked to libmpi_abi.so.1, the one linked to libmpi.so.12
 """

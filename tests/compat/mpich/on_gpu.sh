@@ -1,6 +1,5 @@
 #!/bin/sh
-# Runs programs that MPICH's mpicxx compiled on Headrace's libmpi.so.12 and the GPUs of this machine; every byte is
-# checked.
+# Runs programs compiled with MPICH's mpicxx on Headrace's libmpi.so.12 and this machine's GPUs; every byte is checked.
 #
 #   on_gpu.sh PREFIX PROGRAMS [RANKS]
 #

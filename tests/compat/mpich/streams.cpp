@@ -1,5 +1,5 @@
-// Operations in streams by libmpi.so.12, as a program calls them that was built with MPICH's header: handles are ints.
-// In a ring, a stream sends what it has copied, and copies what it has received.
+// Operations in streams through libmpi.so.12, as called by a program built with MPICH's header: handles are ints. In a
+// ring, a stream sends the data that it has copied, and copies the data that it has received.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -7,7 +7,7 @@
 
 #include "../../../apps/common/gpu.hpp"
 
-// MPICH's values, written down again so that the test needs no MPICH.
+// MPICH's values, repeated here so that the test does not need MPICH.
 constexpr int kWorld = 0x44000000, kInfoNull = 0x1c000000, kRequestNull = 0x2c000000, kStreamNull = 0x3c000000;
 constexpr int kInt = 0x4c000405, kSum = 0x58000003;
 static int* const kStatusIgnore = reinterpret_cast<int*>(1);

@@ -1,4 +1,4 @@
-"""libmpi.so.12 against MPICH's own mpi.h and library: every name is there, every constant of api/mpich.yaml is right."""
+"""libmpi.so.12 against MPICH's own mpi.h and library: every name exists, every constant in api/mpich.yaml is right."""
 
 import os
 import re
@@ -18,7 +18,7 @@ sys.path.insert(0, str(API))
 from gen import model  # noqa: E402
 
 HEADERS = {"MPICH": ENVIRONMENT / "include", "Intel MPI": ENVIRONMENT / "intel"}
-# Names that both have by the standard, but without a value in MPICH; and values that a version may choose.
+# Names that the standard defines but that have no value in MPICH; and values that a version may choose.
 CHOSEN = {"MPI_BSEND_OVERHEAD"}
 
 
@@ -35,7 +35,7 @@ def declared(directory):
 
 
 def values_in(directory, names):
-    """name -> value, for the names that the header has."""
+    """name -> value, for the names that the header defines."""
     lines = ["#include <mpi.h>", "#include <stdio.h>", "int main(void) {"]
     lines += [f'#line {1000 + i} "probe"\nprintf("{name} %lld\\n", (long long)(long){name});'
               for i, name in enumerate(names)]
@@ -114,7 +114,8 @@ class Header(unittest.TestCase):
             self.assertFalse((Path(LIBRARY).parent / name).exists(), name)
 
     def test_it_does_not_bring_the_standard_names_with_it(self):
-        # mpi4py searches MPI_Abi_get_version in a library that it has opened, and in the libraries that one needs.
+        # mpi4py looks for MPI_Abi_get_version in a library that it has opened, and in the libraries that this one
+        # needs.
         output = subprocess.run(["readelf", "-d", LIBRARY], check=True, capture_output=True, text=True).stdout
         self.assertNotIn("libmpi_abi", output)
 

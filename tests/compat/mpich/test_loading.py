@@ -1,4 +1,5 @@
-"""Search for libmpi.so.12, and its message when something is wrong. HR_LIBRARY: the library, HR_CC: a C compiler."""
+"""The search for libmpi.so.12, and its message when something is wrong. HR_LIBRARY: the library, HR_CC: a C compiler.
+"""
 
 import os
 import shutil

@@ -1,6 +1,6 @@
-// Stand-in for the CUDA runtime, for the programs of the documentation on a machine without a GPU. It has the functions
-// that they call, implemented with the driver's interface, which tests/fake_cuda implements. test_examples.py turns
-// kernels into HR_KERNEL, and launches into host_cuda::launch.
+// Stand-in for the CUDA runtime, for the programs of the documentation on a machine without a GPU. It contains the
+// functions that they call, implemented with the driver's interface, which tests/fake_cuda implements. test_examples.py
+// turns kernels into HR_KERNEL, and launches into host_cuda::launch.
 #pragma once
 
 #include <cstddef>

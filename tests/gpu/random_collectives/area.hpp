@@ -1,7 +1,7 @@
 // Area: a buffer of a collective: elements of a type in memory of any kind, with the expected value of every byte.
 //
 // Elements are adjacent or have gaps between them; guards precede and follow them. Owner of its memory and its
-// datatype; must die before MPI_Finalize.
+// datatype; must be destroyed before MPI_Finalize.
 #pragma once
 
 #include <string>
@@ -34,7 +34,7 @@ class Area {
   // Sets an element's value before the call; upload() writes it.
   void set(int element, const Element& value) { store(element, value); }
   void upload();
-  // Sets an element's expected value after the call. Everything else must be as it was.
+  // Sets an element's expected value after the call. Everything else must be unchanged.
   void expect(int element, const Element& value) { store(element, value); }
   // Allows any value of an element after the call.
   void ignore(int element);

@@ -71,8 +71,8 @@ class Pending {
   Pending& operator=(const Pending&) = delete;
 
   [[nodiscard]] MPI_Request& request() { return request_; }
-  // Checks every byte; called after completion. Starts a persistent call that is not in place once more, and checks
-  // again; frees the request of every persistent call.
+  // Checks every byte; called after completion. Restarts a persistent call that is not in place, and checks again;
+  // frees the request of every persistent call.
   void finish();
 
  private:
@@ -116,11 +116,11 @@ class Pending {
   [[nodiscard]] const void* send_address() const { return call_.in_place ? MPI_IN_PLACE : send_->address(); }
   [[nodiscard]] Element value(int rank, int index) const;
   [[nodiscard]] Element reduced(int ranks, int index) const;
-  [[nodiscard]] int length(int a, int b) const;  // of the block between two ranks, the same both ways
+  [[nodiscard]] int length(int a, int b) const;  // length of the block between two ranks, the same in both directions
   [[nodiscard]] int block(int sender, int receiver, int index) const;  // number of an element in a rank's data
-  // Puts this rank's operand in elements [first, first + count), at the start of the area that the call reads it from.
+  // Puts this rank's operand in elements [first, first + count), at the start of the area from which the call reads it.
   void put_operand(int count);
-  // The blocks that this rank sends to, and gets from, each rank of a v or w form.
+  // The blocks that this rank sends to and receives from each rank in a v or w form.
   void put_all_to_all(bool vector);
   void put_all_gather(const Blocks& blocks);
   void put_neighbours(bool vector, bool all_to_all);

@@ -38,7 +38,7 @@ void store_pair(const Element& element, void* to) {
   static_assert(sizeof(Pair) == sizeof(T) + 4);
   std::memcpy(to, &pair, sizeof pair);
 }
-// Whole numbers up to 2,048 (half) or 256 (bfloat16): exact.
+// Integers up to 2,048 (half) or 256 (bfloat16): exact.
 template <int kMantissa, int kBias>
 void store_half(const Element& element, void* to) {
   std::uint16_t bits = element.a < 0 ? 0x8000 : 0;
@@ -77,7 +77,7 @@ void add_all(void* in, void* inout, int* length, MPI_Datatype*) {
   for (int i = 0; i < *length; ++i) static_cast<double*>(inout)[i] += static_cast<const double*>(in)[i];
 }
 
-// True if this library has the type and reduces it: tested only in this process.
+// True if this library supports the type and its reductions: tested only in this process.
 bool reduces(MPI_Datatype type, std::size_t bytes) {
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
   int size = 0;

@@ -1,6 +1,6 @@
 // Elements of random collectives and results of operations on them, without the library: the oracle.
 //
-// The model of an element is two whole numbers, small enough that every type holds the results of every operation
+// The model of an element is two integers, small enough that every type holds the results of every operation
 // exactly, whatever the order: results are compared bit by bit.
 #pragma once
 
@@ -25,7 +25,7 @@ struct Type {
   MPI_Datatype type;
   std::size_t bytes;
   void (*store)(const Element& element, void* to);
-  unsigned families;  // of the operations that it can be used with
+  unsigned families;  // families of the operations with which it can be used
 };
 
 struct Operation {
@@ -37,7 +37,7 @@ struct Operation {
                      const Element& right);  // combines elements of neighbouring ranks, with the lower rank on the left
 };
 
-// Types and operations of this library: owns those that had to be made. Must die before MPI_Finalize.
+// Types and operations of this library: owns those that had to be created. Must be destroyed before MPI_Finalize.
 class Catalogue {
  public:
   Catalogue();
@@ -55,7 +55,7 @@ class Catalogue {
   MPI_Op compose_ = MPI_OP_NULL, add_ = MPI_OP_NULL;
 };
 
-// Returns element `index` of the data that `rank` gives to call `call`.
+// Returns element `index` of the data that `rank` contributes to call `call`.
 Element value_of(int call, int rank, int index, Values values);
 
 }  // namespace random_collectives

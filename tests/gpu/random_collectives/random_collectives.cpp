@@ -1,11 +1,11 @@
 // Hundreds of random collectives (operation, type, count, root, communicator, in place; blocking, non-blocking with
 // many pending, persistent), each rank with its own choice of memory and device for its buffers. Compares every byte of
-// every buffer with a model of the operation (element.hpp); sums of random numbers have the same bits on all ranks.
+// every buffer with a model of the operation (element.hpp); sums of random numbers are bitwise equal on all ranks.
 //
 //   mpi_random_collectives [--seed N | --seed random] [--calls N] [--largest ELEMENTS] [--all-devices PERCENT]
 //                          [--trace FIRST_CALL]
 //
-// On failure the seed and --calls (the number in the message plus one) repeat it. "all", given by tests/gpu/run.sh,
+// On failure, the seed and --calls (the number in the message plus one) reproduce it. "all", given by tests/gpu/run.sh,
 // means more calls; --trace: every rank prints its calls from that number on.
 #include <cmath>
 #include <ctime>
@@ -25,7 +25,7 @@ using random_exchange::generator;
 struct Settings {
   std::uint64_t seed = 1;
   int calls = 1000;
-  int largest = 30000;   // limit of the elements of a buffer
+  int largest = 30000;   // maximum number of elements in a buffer
   int devices = 1;       // number of devices that every rank can use
   int trace = -1;        // first call that is named on standard error
   int all_devices = 60;  // percentage of calls in which all ranks use memory that other GPUs reach
@@ -158,7 +158,7 @@ class Player {
                      purpose + 100 * static_cast<std::uint64_t>(mpi_.rank + 1));
   }
 
-  // Each rank completes them in its own order.
+  // Completes the calls, each rank in its own order.
   void complete(const std::vector<std::unique_ptr<Pending>>& batch, int number) const {
     Generator random = own_generator(number, 53);
     std::vector<std::size_t> order(batch.size());

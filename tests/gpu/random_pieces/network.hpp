@@ -1,7 +1,7 @@
-// Network: the senders and receivers in a communicator, as one of its ranks knows them without asking the library.
+// Network: the senders and receivers in a communicator, as one of its ranks knows them without querying the library.
 //
 // Every link has a key that is the same at both ends: the data sent over it is drawn from that. Owner of its
-// communicator; must die before MPI_Finalize.
+// communicator; must be destroyed before MPI_Finalize.
 #pragma once
 
 #include <mpi.h>

@@ -1,6 +1,6 @@
-// Random MPI_Alltoallw and MPI_Neighbor_alltoallw: every piece has a random signature, and a random layout of its own
-// at either end (vectors, subarrays, block lists, padded structs, backwards); blocking, non-blocking and persistent;
-// most with all buffers in memory that other GPUs reach. Every byte of every buffer is compared.
+// Random MPI_Alltoallw and MPI_Neighbor_alltoallw: every piece has a random signature, and its own random layout at
+// either end (vectors, subarrays, block lists, padded structs, backwards); blocking, non-blocking and persistent; most
+// with all buffers in memory that other GPUs reach. Every byte of every buffer is compared.
 //
 //   mpi_random_pieces [--seed N] [--calls N] [--expect device|messages|either] [--form blocking|nonblocking|persistent]
 //
@@ -62,7 +62,7 @@ Exchange message_of(std::uint64_t seed, int number, std::uint64_t key) {
   return made;
 }
 
-// Returns the bytes of a message, in the order of its signature.
+// Returns the content of a message, in the order of its signature.
 Bytes content_of(const Exchange& message, int number, std::uint64_t key) {
   Bytes made(message.bytes());
   Generator random = generator(key, static_cast<std::uint64_t>(number), 64);
@@ -236,14 +236,14 @@ class Player {
     }
   }
 
-  // Checks whether GPUs executed a call: after each that completes at once, and for all others at the end.
+  // Checks whether GPUs executed a call: after each call that completes immediately, and at the end for all others.
   void check_way(const Network& network, const Call& call, const Pending& pending) {
     const unsigned long long on_devices = on_devices_.take();
     by_devices_ += on_devices;
     if (settings_.expect == "messages") CHECK_EQ(on_devices, 0U);
     constexpr int kWarmUp = 20;  // calls of a communicator before; a persistent one needs none
     const bool warm = call.form == Form::kPersistent || calls_[&network] >= kWarmUp;
-    // Scattered pieces may be in more allocations than an address exchange has room for.
+    // Scattered pieces may be in more allocations than an address exchange can hold.
     if (settings_.expect != "device" || !call.all_devices || call.scattered || !warm || check::world_size() == 1)
       return;
     ++due_;
@@ -283,7 +283,7 @@ Settings parse(int argc, char** argv) {
   int first = 1;
   if (argc > 1 && std::string(argv[1]) == "all") {
     settings.calls = 1000;
-    settings.expect = "either";  // machines differ in what their GPUs reach
+    settings.expect = "either";  // machines differ in which memory their GPUs reach
     first = 2;
   }
   for (int i = first; i + 1 < argc; i += 2) {

@@ -1,10 +1,10 @@
-// Launches a graph many times without waiting for it, so that the driver has no room for the next launch: it then waits
-// inside the driver, where the library's thread may be kept out.
+// Launches a graph many times without waiting for it, so that the driver has no space for the next launch: it then
+// waits inside the driver, where the library's thread may be kept out.
 //
 //   mpi_streams_ahead matched|mixed [LAUNCHES]
 //
-// matched: messages and reductions that streams carry out alone, which need no thread, so every launch ends. mixed: a
-// reduction that the library's thread carries out as well; with a full queue it may never end.
+// matched: messages and reductions that streams execute alone, which need no thread, so every launch ends. mixed: also
+// a reduction that the library's thread executes; with a full queue it may never end.
 #include <cstdlib>
 #include <cstring>
 

@@ -1,5 +1,5 @@
-// Persistent reductions that MPIX_Matchall has matched: each operation and type of those that streams carry out alone,
-// and of those that they do not, in a stream and in graphs, beside messages, in place, and in every memory.
+// Persistent reductions that MPIX_Matchall has matched: operations and types that streams execute alone, and others, in
+// a stream and in graphs, beside messages, in place, and in every kind of memory.
 //
 //   mpi_streams_allreduce [all]
 #include "../memory_in_use.hpp"
@@ -9,7 +9,7 @@
 namespace streams {
 namespace {
 
-// Looks whether the devices of this run carry out reductions alone.
+// Checks whether the devices of this run execute reductions alone.
 bool devices_can(const Lane& lane) {
   Reduction one(lane, {kTypes[0], kOps[0], 4}, true);
   CHECK_OK(MPIX_Matchall(1, &one.request));
@@ -25,7 +25,8 @@ bool devices_can(const Lane& lane) {
   return can;
 }
 
-// Reductions one by one in a stream, all at once in it, and all at once in a graph that is launched several times.
+// Runs reductions one at a time in a stream, all at once in it, and all at once in a graph that is launched several
+// times.
 void every_way(const Lane& lane, const std::vector<What>& whats) {
   std::vector<std::unique_ptr<Reduction>> all;
   std::vector<MPI_Request> requests;
@@ -52,7 +53,7 @@ void every_way(const Lane& lane, const std::vector<What>& whats) {
     CHECK_OK(MPIX_Startall_enqueue(count, requests.data(), lane.comm()));
     CHECK_OK(MPIX_Waitall_enqueue(count, requests.data(), MPI_STATUSES_IGNORE));
   };
-  std::vector<MPI_Status> statuses(requests.size());  // written until the stream has come so far
+  std::vector<MPI_Status> statuses(requests.size());  // written until the stream has reached this point
   round("one by one", [&] {
     for (std::size_t n = 0; n < requests.size(); ++n) {
       CHECK_OK(MPIX_Startall_enqueue(1, &requests[n], lane.comm()));
@@ -100,7 +101,7 @@ void others(const Kernels& kernels) {
        false,
        0,
        false}};
-  // Memory of one rank decides for all.
+  // One rank's memory decides for all.
   all.push_back({word, kOps[0], 7, lane.rank == 0 ? MemoryKind::kHostPinned : MemoryKind::kDevice, false, 0, false});
   MPI_Op user = MPI_OP_NULL;
   CHECK_OK(MPI_Op_create(
@@ -113,7 +114,7 @@ void others(const Kernels& kernels) {
   CHECK_OK(MPI_Op_free(&user));
 }
 
-// A sum of one more each time, between kernels, with a message beside it: `starts` of both a launch.
+// A sum that grows by one each time, between kernels, with a concurrent message: `starts` starts of both per launch.
 class Chain {
  public:
   Chain(const Lane& lane, std::size_t count)
@@ -140,7 +141,7 @@ class Chain {
   Chain& operator=(const Chain&) = delete;
 
   void step(unsigned spins) {
-    lane_.fill(to_, 12345, lane_.rank == 0 ? spins : 0);  // the ranks come at different times
+    lane_.fill(to_, 12345, lane_.rank == 0 ? spins : 0);  // the ranks arrive at different times
     CHECK_OK(MPIX_Startall_enqueue(3, requests_, lane_.comm()));
     CHECK_OK(MPIX_Waitall_enqueue(3, requests_, MPI_STATUSES_IGNORE));
     lane_.step(total_, to_, from_);
@@ -167,7 +168,7 @@ class Chain {
   MPI_Request requests_[3] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL};
 };
 
-// In graphs, in the stream, and by turns; two communicators at once.
+// In graphs, in the stream, and alternately; two communicators at once.
 void chain(const Kernels& kernels) {
   constexpr int kLaunches = 100, kStarts = 3;
   const Lane lane(kernels), other(kernels);
@@ -198,7 +199,7 @@ void chain(const Kernels& kernels) {
   beside.expect_after(kLaunches);
 }
 
-// The host can neither start it nor wait for it.
+// The host can neither start the reduction nor wait for it.
 void refused(const Kernels& kernels) {
   const Lane lane(kernels);
   if (!devices_can(lane)) return;
@@ -216,7 +217,7 @@ void refused(const Kernels& kernels) {
   one.check(7, "after refused calls");
 }
 
-// A communicator that is revoked lets the streams of its members go on.
+// Revoking a communicator lets its members' streams continue.
 void revoked(const Kernels& kernels) {
   const Lane lane(kernels);
   if (!devices_can(lane)) return;

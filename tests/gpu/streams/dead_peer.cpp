@@ -1,5 +1,5 @@
-// The last rank dies while the streams of the others wait for it: by an enqueued receive that names it, by one from any
-// rank, by a reduction, in a graph, and by a message or a reduction that was matched before. The streams continue soon,
+// The last rank dies while the streams of the others wait for it: in an enqueued receive that names it, in one from any
+// rank, in a reduction, in a graph, and in a message or reduction that was matched before. The streams continue soon,
 // the next call returns MPIX_ERR_PROC_FAILED, and the others still reach each other. At its end each says "went on".
 // Run it with mpiexec --enable-recovery on two ranks or more.
 #include <signal.h>
@@ -12,7 +12,7 @@
 namespace streams {
 namespace {
 
-// Number of seconds that a busy machine may need; a faulty library lets the stream wait forever.
+// Number of seconds that a busy machine may take; a faulty library lets the stream wait forever.
 constexpr double kSoon = 10;
 
 void run(const check::Environment& mpi, const std::string& what) {
@@ -20,7 +20,7 @@ void run(const check::Environment& mpi, const std::string& what) {
   Lane lane(kernels), spare(kernels);
   const int victim = mpi.size - 1;
   constexpr std::size_t kLong = 10000;     // words: a matched message of several blocks
-  constexpr std::size_t kLongest = 40000;  // of a reduction in the buffers of the ranks
+  constexpr std::size_t kLongest = 40000;  // elements of a reduction in the ranks' buffers
   Buffer from(4 * kLongest, MemoryKind::kDevice), to(64, MemoryKind::kDevice),
       long_to(4 * kLongest, MemoryKind::kDevice);
   from.put(counting(kLongest, 1));
@@ -74,7 +74,7 @@ void run(const check::Environment& mpi, const std::string& what) {
   if (MPI_Wtime() - begun > kSoon) check::fail(__FILE__, __LINE__, "the stream went on late");
   expect(to.take<Word>(), counting(16, 9), "a kernel after an operation that failed");
   CHECK_CLASS(MPIX_Send_enqueue(from.get(), 16, MPI_UINT32_T, MPI_PROC_NULL, 0, lane.comm()), MPIX_ERR_PROC_FAILED);
-  // The others still reach each other.
+  // The other ranks still reach one another.
   const int partner = mpi.rank ^ 1;
   if (partner < victim && mpi.rank < victim) {
     MPI_Request request = MPI_REQUEST_NULL;

@@ -1,6 +1,6 @@
-// Lane: a stream with the communicator that it belongs to, kernels for it, and graphs captured from it.
+// Lane: a stream with its communicator, kernels for it, and graphs captured from it.
 //
-// Owner: RAII; collective, as it makes a communicator. Threads: the device's context must be current.
+// Owner: RAII; collective, as it creates a communicator. Threads: the device's context must be current.
 #pragma once
 
 #include <mpi-ext.h>
@@ -22,7 +22,7 @@ using Word = std::uint32_t;
 
 inline constexpr const char* kModes[] = {"global", "thread-local", "relaxed"};
 
-// True unless the ranks count as those of several hosts.
+// True unless the ranks count as being on several hosts.
 inline bool on_one_host() {
   const char* const hosts = std::getenv("HEADRACE_AS_HOSTS");
   return hosts == nullptr || std::atoi(hosts) <= 1;

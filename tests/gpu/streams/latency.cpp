@@ -1,7 +1,7 @@
 // Latency of operations in streams and graphs, medians of five runs, compared with blocking calls. Prints a table;
-// figures are of interest on real devices only. The last columns count, since the row before, the operations of this
-// rank that the library's thread carried out, and the starts that its streams carry out alone, which a graph counts at
-// its capture.
+// figures are of interest on real devices only. The last columns count, since the previous row, the operations of this
+// rank that the library's thread executed, and the starts that its streams execute alone, which count at capture in a
+// graph.
 //
 //   mpi_streams_latency [--short] [--only-matched]
 //   mpi_streams_latency --enqueue|--matched|--reduced TIMES     makes only this number of each call, for a count of
@@ -177,7 +177,7 @@ void matched_allreduce(const Table& table, const Kernels& kernels, int bytes, co
   CHECK_OK(MPI_Request_free(&request));
 }
 
-// Measures the parts of the operations, with calls of the driver only.
+// Measures the parts of the operations, with only driver calls.
 void bare(const Table& table, const Kernels& kernels) {
   constexpr int kCanFlush = 98;  // the device's attribute
   constexpr unsigned kFlush = 1U << 30;
@@ -273,7 +273,7 @@ void run(const check::Environment& mpi, bool brief, bool only_matched) {
 }
 
 // Uses the same buffers in every call, as in a program's main loop. The stream begins with a wait for the host, so that
-// no operation is complete when the stream is to wait for it.
+// no operation is complete when the stream must wait for it.
 template <class Work>
 void enqueue(const check::Environment& mpi, int times, const Lane& lane, const Work& work) {
   constexpr int kGate = 99;

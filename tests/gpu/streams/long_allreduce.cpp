@@ -2,7 +2,7 @@
 // ranks. Every type and operation, random lengths, in place, in a stream and in graphs; ranks that wait in different
 // orders; requests that are freed while a stream works on them.
 //
-//   mpi_streams_long_allreduce [refused]     refused: the driver does not open the buffers, so the general way serves
+//   mpi_streams_long_allreduce [refused]     refused: the driver does not open the buffers, so the general path is used
 #include "../memory_in_use.hpp"
 #include "../variable.hpp"
 #include "reduction.hpp"
@@ -10,15 +10,15 @@
 namespace streams {
 namespace {
 
-constexpr std::size_t kShortest = 70000;  // bytes: longer than what goes through slots
+constexpr std::size_t kShortest = 70000;  // bytes: longer than vectors that go through slots
 
-// True if kernels may wait: each rank has a device of its own.
+// True if kernels may wait: each rank has its own device.
 bool kernels_wait(const Lane& lane) {
   const char* const waits = std::getenv("HEADRACE_STREAM_WAITS");
   return lane.size > 1 && lane.size <= gpu::device_count() && (waits == nullptr || std::strcmp(waits, "stream") != 0);
 }
 
-// A call that leaves the library's thread out, if it can.
+// A call that does not use the library's thread, if possible.
 class Alone {
  public:
   explicit Alone(bool expected) : expected_(expected) {}
@@ -59,7 +59,8 @@ void check_both_ways(const Lane& lane, Reduction& one, unsigned seed) {
   round("long, after a graph", run);
 }
 
-// Each type and operation, in turn in place, behind an offset, and in lengths that leave ranks or blocks without work.
+// Each type and operation, alternately in place, after an offset, and with lengths that leave ranks or blocks without
+// work.
 void operations(const Kernels& kernels, bool alone) {
   std::mt19937 random(44);
   unsigned seed = 0;
@@ -81,7 +82,7 @@ void operations(const Kernels& kernels, bool alone) {
 }
 
 // Ranks wait in different orders, and for messages that others send after their reduction: a wait for a reduction
-// depends on the starts of the others alone.
+// depends only on the other ranks' starts.
 void orders(const Kernels& kernels) {
   const Lane lane(kernels);
   Reduction first(lane, {kTypes[0], kOps[0], 50001}, true), second(lane, {kTypes[6], kOps[2], 70001}, true);
@@ -117,7 +118,7 @@ void orders(const Kernels& kernels) {
   if (message != MPI_REQUEST_NULL) CHECK_OK(MPI_Request_free(&message));
 }
 
-// The sum of the sums before, in 100 launches of a graph. The ranks come at different times.
+// The sum of the previous sums, in 100 launches of a graph. The ranks arrive at different times.
 void chain(const Kernels& kernels) {
   constexpr std::size_t kCount = 20011;
   constexpr int kLaunches = 100;
@@ -139,7 +140,7 @@ void chain(const Kernels& kernels) {
     if (launch % 8 == 0) lane.wait();
   }
   lane.wait();
-  // Words wrap around alike in every order.
+  // Words wrap around identically in any order.
   std::vector<Word> wanted(kCount);
   Word times = 1;
   for (int launch = 1; launch < kLaunches; ++launch) times *= static_cast<Word>(lane.size);
@@ -170,7 +171,7 @@ void left_early(const Kernels& kernels) {
       CHECK_OK(MPIX_Startall_enqueue(1, &request, lane.comm()));
       CHECK_OK(MPIX_Wait_enqueue(&request, MPI_STATUS_IGNORE));
     });
-    // MPI waits for graphs only if they hold such kernels.
+    // MPI waits for graphs only if they contain such kernels.
     graph.launch();
     if (!kernels_wait(lane)) lane.wait();
     CHECK_OK(MPI_Request_free(&request));
@@ -181,7 +182,7 @@ void left_early(const Kernels& kernels) {
   expect(values.take<Word>(), wanted, "a sum whose communicator was freed early");
 }
 
-// Requests are freed while the stream works on them, their buffers soon after it, and others take their place.
+// Requests are freed while the stream works on them, their buffers soon after, and others replace them.
 void freed(const Kernels& kernels) {
   constexpr int kRounds = 12;
   const Lane lane(kernels);
@@ -202,7 +203,7 @@ void freed(const Kernels& kernels) {
     CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
     if (round == 2) before = hr::test::memory_in_use();
   }
-  // The others may have closed the last buffers or not.
+  // The other ranks may or may not have closed the last buffers.
   constexpr std::uint64_t kSome = std::uint64_t{4} << 20;
   if (hr::test::on_fake_driver() && kernels_wait(lane)) CHECK(hr::test::memory_in_use() <= before + kSome);
 }

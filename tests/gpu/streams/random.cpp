@@ -1,4 +1,4 @@
-// Random exchanges in several streams and in graphs: every rank makes the same plan from the seed, which is printed.
+// Random exchanges in several streams and in graphs: every rank derives the same plan from the seed, which is printed.
 //
 //   mpi_streams_random [--seed N|random] [--exchanges N]
 #include <cstring>
@@ -49,7 +49,7 @@ class Plan {
   int ranks_;
 };
 
-// One exchange with its buffers, which are made before anything is enqueued.
+// One exchange with its buffers, which are allocated before anything is enqueued.
 class Running {
  public:
   Running(const Exchange& what, const Lane& lane)

@@ -13,7 +13,7 @@ namespace streams {
 
 using Bytes = std::vector<unsigned char>;
 
-// An element type, and values of which neither sums nor products leave the range. If `exact`, results do not depend on
+// An element type, and values whose sums and products stay in range. If `exact`, results do not depend on
 // the order of the operands.
 struct Type {
   const char* name;
@@ -33,7 +33,7 @@ void fraction(std::mt19937& random, bool exact, unsigned char* element) {
   const T value = static_cast<T>(random() % 4096) / static_cast<T>(3000) - static_cast<T>(0.5);
   std::memcpy(element, &value, sizeof value);
 }
-// Values of 16-bit types lie between 1 and 2.
+// Values of 16-bit types are between 1 and 2.
 template <std::uint16_t kOne, std::uint16_t kFraction>
 void short_real(std::mt19937& random, bool exact, unsigned char* element) {
   const auto more = static_cast<unsigned>(random());
@@ -96,7 +96,7 @@ class Reduction {
     (what_.in_place ? to_ : from_).put(values(lane_.rank, seed));
     if (!what_.in_place) to_.put(Bytes(bytes() + before(), 0xa5));
   }
-  // The operands from the first rank's to the last one's, so all ranks get the same bits.
+  // Combines the operands from the first rank to the last, so all ranks get bitwise the same result.
   void check(unsigned seed, const char* where) {
     Bytes wanted = values(0, seed);
     for (int rank = 1; rank < lane_.size; ++rank) {

@@ -1,5 +1,5 @@
-// Operations of MPI in streams: their order among kernels, copies and events, every kind of memory, graphs, and errors.
-// Runs the parts that are named; without arguments, or with "all", every part.
+// MPI operations in streams: their order among kernels, copies and events, every kind of memory, graphs, and errors.
+// Runs the named parts; without arguments, or with "all", every part.
 #include <mpix-device.h>
 
 #include <cstdlib>
@@ -19,9 +19,9 @@ Word value_of(int rank, int round) { return static_cast<Word>(rank * 1000003 + r
 
 void poison(Buffer& buffer) { buffer.put(std::vector<Word>(buffer.size() / sizeof(Word), kPoison)); }
 
-// A ring in which kernels make and consume the data of every round, ordered only by the stream. Pageable memory of the
-// host, which kernels cannot read and copies read at their call, has a place for each round instead, which the host
-// reads in the end. Its memory is allocated beforehand, as the driver may wait for all streams when it allocates.
+// A ring in which kernels make and consume the data of every round, ordered only by the stream. Pageable host memory,
+// which kernels cannot read and copies read when called, instead has a place for each round, which the host reads at
+// the end. The memory is allocated beforehand, as the driver may wait for all streams when it allocates.
 class Ring {
  public:
   Ring(const Lane& lane, MemoryKind kind, std::size_t count)
@@ -179,7 +179,7 @@ void two_communicators(const Kernels& kernels) {
     CHECK_OK(MPIX_Recv_enqueue(late.get(), 1024, MPI_UINT32_T, waiting.rank + 1, 0, waiting.comm(), MPI_STATUS_IGNORE));
   }
   for (int i = 0; i < 5; ++i) exchange.run("beside a stream that waits");
-  // Calls of the host continue to work, too.
+  // Calls on the host also continue to work.
   CHECK_OK(MPI_Allreduce(data.get(), sum.get(), 1024, MPI_UINT32_T, MPI_MAX, MPI_COMM_WORLD));
   expect(sum.take<Word>(), counting(1024, 3), "a reduction beside a stream that waits");
   if (sends) {
@@ -319,7 +319,7 @@ void graph(const Kernels& kernels) {
   }
 }
 
-// A message that may be matched before it is started. Each is one more than the last.
+// A message that may be matched before it is started. Each value is one more than the last.
 struct Matched {
   Matched(const Lane& lane, int index, std::size_t words, MemoryKind kind)
       : count(words),
@@ -354,8 +354,8 @@ struct Matched {
   MPI_Request send = MPI_REQUEST_NULL, receive = MPI_REQUEST_NULL;
 };
 
-// Messages that were matched beforehand: in a stream, in graphs, and in both by turns, with other messages in between.
-// The sends are started before the receives, and each is waited for separately.
+// Messages that were matched beforehand: in a stream, in graphs, and in both alternately, with other messages in
+// between. The sends are started before the receives, and each is waited for separately.
 void matched(const Kernels& kernels) {
   constexpr int kRounds = 40;
   const char* const more_ahead = std::getenv("HR_LAUNCHES_AHEAD");  // to look for hangs
@@ -397,7 +397,7 @@ void matched(const Kernels& kernels) {
   lane.wait();
   for (const auto& each : all) each->expect_total(kRounds);
 
-  // The host can neither start nor wait for requests that streams execute by themselves.
+  // The host can neither start nor wait for requests that streams execute on their own.
   const bool moved_by_streams = hr::test::on_fake_driver() && on_one_host();
   if (!moved_by_streams) return;
   Matched& first = *all.front();
@@ -491,8 +491,8 @@ class OddMessages {
   std::vector<MPI_Request> sends_, receives_;
 };
 
-// The first stream waits for many messages while others exchange theirs, more of them than kernels may wait in at a
-// time on the fake driver. On devices they could share a queue of the hardware.
+// The first stream waits for many messages while others exchange theirs, in more streams than those in which kernels
+// may wait at a time, on the fake driver. On devices, they could share a hardware queue.
 void waiting(const Kernels& kernels) {
   if (!on_one_host()) return;  // each rank sends before it receives, which needs the slots of matched messages
   const int count = hr::test::on_fake_driver() ? 10 : 2;
@@ -584,7 +584,7 @@ void blocking(const Kernels& kernels) {
     expect(to.take<Word>(), counting(10000, static_cast<Word>(round)), "a blocking reduction after a stream");
   }
   if (lane.rank == 0) {
-    // A second communicator with the same stream would wait for it; a request of the host ends the wait.
+    // A second communicator with the same stream would wait for it; a request on the host ends the wait.
     std::vector<Word> host = counting(16, 5);
     MPI_Comm plain = stuck.comm();
     MPI_Request request = MPI_REQUEST_NULL;
@@ -659,7 +659,7 @@ void errors(const Kernels& kernels) {
     CHECK_CLASS(MPIX_Send_enqueue(data.get(), 16, MPI_UINT32_T, MPI_PROC_NULL, 0, lane.comm()), MPI_ERR_TRUNCATE);
     CHECK_OK(MPIX_Send_enqueue(data.get(), 16, MPI_UINT32_T, MPI_PROC_NULL, 0, lane.comm()));
 
-    // The buffer is freed before the stream reaches the operation. Devices may keep it mapped in its pool.
+    // The buffer is freed before the stream reaches the operation. Devices may keep the buffer mapped in its pool.
     const Lane other(kernels);
     auto freed = std::make_unique<Buffer>(64, MemoryKind::kPool);
     const gpu::Event gate = gpu::create_event();
@@ -686,10 +686,10 @@ void errors(const Kernels& kernels) {
   }
 }
 
-// More operations than a stream has room for; the host runs far ahead.
+// More operations than a stream can hold; the host runs far ahead.
 void many(const Kernels& kernels) {
   constexpr int kMessages = 1500;
-  // Freed after the communicator, which waits for the stream: the driver waits for it, too, but with its lock held.
+  // Freed after the communicator, which waits for the stream: the driver also waits for it, but with its lock held.
   Buffer from(kMessages * sizeof(Word), MemoryKind::kDevice), to(kMessages * sizeof(Word), MemoryKind::kDevice);
   const Lane lane(kernels);
   poison(to);
@@ -708,7 +708,7 @@ void many(const Kernels& kernels) {
   // MPI_Comm_free waits for operations for which the program has not waited.
   CHECK_OK(MPIX_Recv_enqueue(to.get(), 1, MPI_UINT32_T, lane.previous, 8, lane.comm(), MPI_STATUS_IGNORE));
   CHECK_OK(MPIX_Send_enqueue(from.get(), 1, MPI_UINT32_T, lane.next, 9, lane.comm()));
-  // The two do not match: the messages come from communicators of the host.
+  // The two do not match: the messages are on host communicators.
   MPI_Request rest[2];
   Word out = 1, in = 0;
   CHECK_OK(MPI_Send_init(&out, 1, MPI_UINT32_T, lane.next, 8, lane.comm(), &rest[0]));
@@ -718,8 +718,8 @@ void many(const Kernels& kernels) {
   for (MPI_Request& each : rest) CHECK_OK(MPI_Request_free(&each));
 }
 
-// The first messages of all, of every memory, while a stream already waits: nothing that the library makes for them may
-// wait for that stream.
+// The very first messages, with every kind of memory, while a stream is already waiting: nothing that the library
+// creates for them may wait for that stream.
 void cold(const Kernels& kernels) {
   const Lane lane(kernels), waiting(kernels);
   Buffer late(64, MemoryKind::kDevice), data(64, MemoryKind::kDevice);
@@ -737,7 +737,7 @@ void cold(const Kernels& kernels) {
   waiting.wait();
 }
 
-// The same messages by ordinary calls.
+// The same messages with ordinary calls.
 void warm_up() {
   int rank = 0, size = 0;
   CHECK_OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));

@@ -23,7 +23,7 @@ int main(int argc, char** argv) {
       arrived.set(round);
       EXECUTE(form, B, b, arrier, comm);
       for (int rank = 0; rank < mpi.size; ++rank) {
-        // The others may have entered the next one, which waits for this rank.
+        // The others may have entered the next barrier, which waits for this rank.
         CHECK(arrived.of(rank) == round || arrived.of(rank) == round + 1);
       }
     }

@@ -1,5 +1,5 @@
-// Common parts of the tests of collectives: buffers in several layouts of one signature, random choices that are equal
-// on all ranks, and one call for the three forms of an operation.
+// Common parts of the tests of collectives: buffers in several layouts of one signature, random choices that are the
+// same on all ranks, and one call for the three forms of an operation.
 #pragma once
 
 #include <mpi.h>
@@ -67,7 +67,7 @@ struct Where {
   }
 };
 
-// Room for elements of a shape, filled with a poison value; knows which integers belong to an element.
+// Space for elements of a shape, filled with a poison value; knows which integers belong to an element.
 class Buffer {
  public:
   Buffer(const Shape& shape, int elements)
@@ -121,7 +121,7 @@ class Choices {
   std::mt19937 engine_;
 };
 
-// Communicators of all ranks in their order, in reverse order and in a random order, so that the ranks of a host may be
+// Communicators of all ranks in their order, in reverse order and in a random order, so that a host's ranks may be
 // anywhere, and one of a subset of the ranks.
 class Communicators {
  public:

@@ -1,5 +1,5 @@
 // Many pending collectives at once, on one communicator and on several, with point-to-point messages between them and
-// objects freed while they are in use; completed in another order than they were started.
+// objects freed while they are in use; completed in a different order from that in which they were started.
 #include <algorithm>
 
 #include "coll_test.hpp"

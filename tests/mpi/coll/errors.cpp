@@ -65,7 +65,7 @@ int main(int argc, char** argv) {
   // No neighbors without a topology.
   CHECK_CLASS(MPI_Neighbor_alltoall(a.data(), 1, MPI_INT, b.data(), 1, MPI_INT, comm), MPI_ERR_TOPOLOGY);
 
-  // A receiver that has less room than the root has data gets the error from its request.
+  // A receiver with less space than the root has data gets the error from its request.
   if (mpi.size > 1) {
     CHECK_OK(MPI_Ibcast(a.data(), mpi.rank == 1 ? 1 : 2, MPI_INT, 0, comm, &request));
     const int code = MPI_Wait(&request, MPI_STATUS_IGNORE);

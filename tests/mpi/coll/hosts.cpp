@@ -96,7 +96,7 @@ void reductions(const Where& w, const Trial& t, MPI_Op joining) {
           w.comm);
   CHECK(result == (w.rank == t.root ? wanted : Ints(count, kPoison)));
 
-  // The reduction is in the order of ranks.
+  // The reduction is in rank order.
   const Ints run(count, (w.rank + 1) * 1000 + w.rank + 1);
   const Ints whole(count, 1000 + w.size);
   std::fill(result.begin(), result.end(), kPoison);
@@ -119,7 +119,7 @@ void barriers(const Where& w, int round) {
   CHECK_OK(MPI_Barrier(w.comm));
   const double left = MPI_Wtime();
   CHECK_OK(MPI_Bcast(&come, 1, MPI_DOUBLE, late, w.comm));
-  CHECK(left >= come);  // all ranks use the same clock, because they are on one machine
+  CHECK(left >= come);  // all ranks use the same clock, as they are on one machine
 }
 
 // Operations that are started together, and completed in reverse order.
@@ -177,7 +177,7 @@ int main(int argc, char** argv) {
   MPI_Op joining = MPI_OP_NULL;
   CHECK_OK(MPI_Op_create(&join, 0, &joining));
   all_on(MPI_COMM_WORLD, joining);
-  // Ranks are numbered round-robin over the hosts; the last one is left out.
+  // Ranks are numbered round-robin over the hosts; the last one is omitted.
   MPI_Comm comm = MPI_COMM_NULL;
   CHECK_OK(MPI_Comm_split(MPI_COMM_WORLD, 0, mpi.rank % 2 * 1000 + mpi.rank, &comm));
   all_on(comm, joining);

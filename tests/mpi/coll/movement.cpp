@@ -15,7 +15,7 @@ struct Trial {
   MPI_Comm comm;
 };
 
-// Blocks of a v operation: count and displacement (in elements), with gaps and in reverse order.
+// Blocks of a v operation: counts and displacements (in elements), with gaps and in reverse order.
 struct Partition {
   std::vector<int> counts, displacements;
   int elements = 0;

@@ -1,5 +1,5 @@
 // Neighborhood collectives on grids, graphs and distributed graphs, in three forms. In the grids, every dimension is
-// periodic, even one of one or two processes, where a process is its own neighbor or has one neighbor twice.
+// periodic, even one with one or two processes, where a process is its own neighbor or has the same neighbor twice.
 #include "coll_test.hpp"
 
 using namespace coll_test;

@@ -1,5 +1,6 @@
-// Non-blocking collectives are matched in their own sequence: a rank may start one before a blocking one and another
-// rank after it. The standard does not allow that (section 6.12), but programs do it, and other libraries tolerate it.
+// Non-blocking collectives are matched in their own sequence: a rank may start one before a blocking collective, and
+// another rank after it. The standard does not allow that (section 6.12), but programs do it, and other libraries
+// tolerate it.
 #include <vector>
 
 #include "common/check.hpp"

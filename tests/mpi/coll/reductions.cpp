@@ -45,7 +45,7 @@ struct Kind {
 template <class T>
 struct Vector {
   std::vector<T> data;
-  // The room after the elements reveals writes beyond them.
+  // The space after the elements reveals writes beyond them.
   Vector(std::size_t count, const T& poison) : data(count + 3, poison) {}
 };
 
@@ -151,7 +151,7 @@ void all_reductions(const Kind<T>& kind, Trial t) {
   }
 }
 
-// All ranks have the same bits, although sums of doubles depend on their order.
+// All ranks have bitwise the same result, although sums of doubles depend on the order.
 void same_bits_everywhere(const Trial& t) {
   std::vector<double> send(static_cast<std::size_t>(t.count));
   std::vector<double> recv(send.size(), -1);

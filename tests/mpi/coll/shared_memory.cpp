@@ -3,7 +3,7 @@
 // without free memory.
 //
 //   mpi_coll_shared_memory                 with shared memory
-//   mpi_coll_shared_memory no-room         rank 0 cannot make the file
+//   mpi_coll_shared_memory no-room         rank 0 cannot create the file
 //   mpi_coll_shared_memory no-descriptor   the last rank cannot open it
 #include <sys/resource.h>
 
@@ -119,7 +119,7 @@ void every_threshold(const Where& where) {
   }
 }
 
-// Operations of every kind of length follow one another so often that flag lines and data slots are reused many times:
+// Operations of all lengths follow one another so often that flag lines and data slots are reused many times:
 // no operation may overwrite parts that another one still reads.
 void lengths_at_random(const Where& where) {
   unsigned seed = std::random_device{}();

@@ -87,7 +87,7 @@ void predefined() {
   CHECK(flag != 0);
 }
 
-// MPI_Finalize first deletes the attributes of MPI_COMM_SELF, newest first, and MPI still works then.
+// MPI_Finalize first deletes the attributes of MPI_COMM_SELF, newest first, and MPI still works at that time.
 int at_finalize = 0;
 int finalizing(MPI_Comm, int, void* value, void* extra_state) {
   int rank = -1;

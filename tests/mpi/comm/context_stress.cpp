@@ -7,7 +7,7 @@
 
 namespace {
 
-// Creates more communicators than there are contexts, one after the other.
+// Creates more communicators than there are contexts, one at a time.
 void dup_and_free() {
   for (int i = 0; i < 10000; ++i) {
     MPI_Comm comm;

@@ -44,7 +44,7 @@ void disjoint(const check::Environment& mpi) {
   CHECK_OK(MPI_Group_free(&world));
 }
 
-// Overlapping groups one after the other with one tag: an early member must not disturb the others.
+// Overlapping groups in sequence with one tag: an early member must not disturb the others.
 void overlapping(const check::Environment& mpi) {
   MPI_Group world = check::group_of(MPI_COMM_WORLD);
   for (int round = 0; round < 50; ++round) {

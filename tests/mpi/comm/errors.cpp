@@ -62,7 +62,7 @@ void arguments(const check::Environment& mpi) {
   CHECK_CLASS(MPI_Info_set(MPI_INFO_NULL, "key", "value"), MPI_ERR_INFO);
   CHECK_OK(MPI_Info_free(&info));
   CHECK_CLASS(MPI_Comm_set_errhandler(comm, MPI_ERRHANDLER_NULL), MPI_ERR_ERRHANDLER);
-  // The use of a freed handle is an error, not a crash.
+  // Using a freed handle is an error, not a crash.
   MPI_Comm stale = comm;
   CHECK_OK(MPI_Comm_free(&comm));
   CHECK_CLASS(MPI_Comm_size(stale, &number), MPI_ERR_COMM);

@@ -88,7 +88,8 @@ void merges(const check::Environment& mpi, const Halves& halves) {
   }
   MPI_Comm merged;
   CHECK_OK(MPI_Intercomm_merge(halves.inter, 1,
-                               &merged));  // equal on both sides: the order is arbitrary, but the same everywhere
+                               &merged));  // the same value on both sides: the order is arbitrary, but the same
+                                           // everywhere
   check::ring(merged, 6);
   CHECK_OK(MPI_Comm_free(&merged));
 }
@@ -101,7 +102,7 @@ void parts(const Halves& halves) {
     across(part, 7);
     CHECK_OK(MPI_Comm_free(&part));
   }
-  // A color used on one side only yields no communicator.
+  // A color used on only one side yields no communicator.
   CHECK_OK(MPI_Comm_split(halves.inter, halves.low ? 1 : 2, 0, &part));
   CHECK(part == MPI_COMM_NULL);
   // The first process of each group.
@@ -137,7 +138,7 @@ void from_groups(const check::Environment& mpi) {
   CHECK_OK(MPI_Group_free(&world));
 }
 
-// A wrong argument of the leader is an error on all processes.
+// A wrong argument on the leader is an error on all processes.
 void mistakes(const check::Environment& mpi, const Halves& halves) {
   MPI_Comm comm = halves.own;
   CHECK_OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));

@@ -5,7 +5,7 @@
 
 namespace check {
 
-// Every member gets the value of its left neighbor; on an intercommunicator ranks are paired across.
+// Every member gets its left neighbor's value; on an intercommunicator, ranks of the two groups are paired.
 inline void ring(MPI_Comm comm, int value) {
   int rank = -1;
   int size = 0;

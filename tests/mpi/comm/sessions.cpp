@@ -1,5 +1,5 @@
-// Consecutive sessions, without the world model: objects made in each of them work, and none depends on earlier ones.
-// Processes need not have the same number of sessions.
+// Consecutive sessions, without the world model: objects created in each session work, and do not depend on earlier
+// sessions. Processes need not have the same number of sessions.
 #include "ring.hpp"
 
 namespace {
@@ -39,7 +39,7 @@ int use(int round) {
   return rank;
 }
 
-// Uses a session in this process only: the others do not wait for it, nor it for them.
+// Uses a session in this process only: it and the other processes do not wait for each other.
 void use_alone() {
   const Session session;
   MPI_Comm comm = session.comm_of("mpi://SELF", "alone");

@@ -72,7 +72,7 @@ void graph(const check::Environment& mpi) {
   CHECK_OK(MPI_Comm_free(&comm));
 }
 
-// Every edge is given by a process that is neither of its ends, with its weight.
+// Every edge is specified, with its weight, by a process that is neither of its ends.
 void distributed_graph(const check::Environment& mpi) {
   const int source = (mpi.rank + 1) % mpi.size;
   const int degree = 2;
@@ -92,8 +92,8 @@ void distributed_graph(const check::Environment& mpi) {
   CHECK_OK(MPI_Dist_graph_neighbors(comm, 2, sources.data(), in_weights.data(), 2, targets.data(), out_weights.data()));
   const int left = (mpi.rank + mpi.size - 1) % mpi.size;
   for (int i = 0; i < 2; ++i) {
-    // The weight is 10 + left from the left neighbor, and 20 + rank from this process (with one rank, both edges begin
-    // there).
+    // The weight is 10 + left from the left neighbor, and 20 + rank from this process (with one rank, both edges start
+    // at rank 0).
     CHECK(in_weights[i] == (in_weights[i] < 20 ? 10 + left : 20 + mpi.rank));
     CHECK(sources[i] == (in_weights[i] < 20 ? left : mpi.rank));
     CHECK(out_weights[i] == (out_weights[i] < 20 ? 10 : 20) + mpi.rank);

@@ -1,5 +1,5 @@
 // Checks for test programs of several ranks: a failed check prints rank, file, line and values, and ends the job with
-// MPI_Abort, so that no other rank waits forever. Header only. Threads: any, as far as MPI_Abort may be called.
+// MPI_Abort, so that no other rank waits forever. Header only. Any thread may use it in which MPI_Abort may be called.
 #pragma once
 
 #include <mpi.h>
@@ -88,7 +88,7 @@ inline void raises(const char* file, int line, const char* call, int code, int w
   }
 }
 
-// True if the library under test is Headrace: features that only Headrace has are checked only then.
+// True if the library under test is Headrace, whose own features are checked only in that case.
 inline bool headrace() {
   char version[MPI_MAX_LIBRARY_VERSION_STRING];
   int length = 0;
@@ -96,7 +96,7 @@ inline bool headrace() {
   return std::string(version, static_cast<std::size_t>(length)).find("Headrace") != std::string::npos;
 }
 
-// Keeps MPI initialised from here to the end of main; requires at least this many ranks.
+// Keeps MPI initialised from its construction to the end of main; requires at least this many ranks.
 class Environment {
  public:
   Environment(int* argc, char*** argv, int least_ranks = 1, int thread_level = MPI_THREAD_SINGLE) {
@@ -105,7 +105,7 @@ class Environment {
     rank = world_rank();
     size = world_size();
     if (provided < thread_level) fail(__FILE__, __LINE__, "thread level is less than asked for");
-    if (size < least_ranks) fail(__FILE__, __LINE__, "wants at least " + std::to_string(least_ranks) + " ranks");
+    if (size < least_ranks) fail(__FILE__, __LINE__, "requires at least " + std::to_string(least_ranks) + " ranks");
   }
   ~Environment() {
     MPI_Barrier(MPI_COMM_WORLD);

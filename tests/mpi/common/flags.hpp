@@ -1,5 +1,5 @@
-// Flags: one number per rank that all ranks of MPI_COMM_WORLD see, without MPI, in shared memory: a file in TMPDIR or
-// /tmp, unlinked as soon as all have mapped it. For tests of events while a rank is not within MPI. Threads: any.
+// Flags: one number per rank, which all ranks of MPI_COMM_WORLD see without MPI, in shared memory: a file in TMPDIR or
+// /tmp, unlinked once all ranks have mapped it. For tests of events while a rank is outside MPI. For use by any thread.
 #pragma once
 
 #include <fcntl.h>
@@ -39,7 +39,7 @@ class Flags {
   Flags(const Flags&) = delete;
   Flags& operator=(const Flags&) = delete;
 
-  // Sets this rank's flag, which is 0 at first.
+  // Sets this rank's flag, initially 0.
   void set(int value) noexcept { __atomic_store_n(&numbers_[rank_], value, __ATOMIC_RELEASE); }
   [[nodiscard]] int of(int rank) const noexcept { return __atomic_load_n(&numbers_[rank], __ATOMIC_ACQUIRE); }
   void await(int rank, int value) const noexcept {

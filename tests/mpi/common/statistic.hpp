@@ -1,4 +1,5 @@
-// A counter of the library by name (MPI 5.0 section 15.3.7), relative to its value when this object was constructed.
+// A performance variable of the library, found by name (MPI 5.0 section 15.3.7), relative to its value when this object
+// was constructed.
 #pragma once
 
 #include <mpi.h>

@@ -1,4 +1,4 @@
-"""Compares the pages of counters with the programs' own records: check.py <mpiexec> <known> <case> [<program>]."""
+"""Compares the counter pages with the programs' own records: check.py <mpiexec> <known> <case> [<program>]."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def same(what: str, found, wanted) -> None:
 
 
 def pages_of(process: subprocess.Popen, ranks: int) -> list[counters.Page]:
-    """Pages of the ranks that this mpiexec started."""
+    """Returns the pages of the ranks that this mpiexec started."""
     def found():
         mine = [page for page in counters.look().pages if is_below(page.about["pid"], process.pid)]
         return mine if len(mine) == ranks else None
@@ -52,7 +52,7 @@ def is_below(pid: int, above: int) -> bool:
 
 
 def classes(table: dict) -> dict[int, int]:
-    """The table by the number of the class."""
+    """Returns the table indexed by class number."""
     return {int(label.split("-")[0] or 0).bit_length() - 1 if not label.startswith("0-") else 0: value
             for label, value in table.items()}
 
@@ -106,7 +106,7 @@ def messages(ranks: int, seed: int, count: int, devices: bool, environment: dict
 
 
 def alone() -> None:
-    """A process without mpiexec: a memory file, which vanishes with it even if it is killed."""
+    """A process without mpiexec: a memory file, which vanishes with the process even if that is killed."""
     with tempfile.TemporaryDirectory() as directory:
         process = subprocess.Popen([KNOWN, directory, "1", "64"])
         until((Path(directory) / "0.json").exists, "the file")
@@ -170,7 +170,7 @@ def saved() -> None:
 
 
 def sums(ranks: int, *command: str) -> list[tuple[int, int]]:
-    """Messages and bytes that each rank of the program has sent."""
+    """Returns the messages and bytes that each rank of the program has sent."""
     with tempfile.TemporaryDirectory() as directory:
         run = Path(directory) / "run.hrc"
         subprocess.run([MPIEXEC, "--save-counters", str(run), "--timeout", "60", "-n", str(ranks), *command], check=True,
@@ -198,7 +198,8 @@ def latency(program: str) -> None:
 
 
 def threads(number: int) -> None:
-    """Threads on channels: exact after they have ended, and current while a rank is in no call, or waits in one on a channel."""
+    """Threads on channels: the counters are exact after the threads have ended, and current while a rank is outside MPI
+    or waits in a call on a channel."""
     one = os.environ.get("HEADRACE_CHANNELS") == "1"
     with tempfile.TemporaryDirectory() as directory:
         run = Path(directory) / "run.hrc"

@@ -48,7 +48,7 @@ std::vector<Message> plan(unsigned seed, int count, int ranks, bool devices) {
   return messages;
 }
 
-// Twice as many ints as the longest message needs, for strides.
+// Has twice as many ints as the longest message needs, for strides.
 class Buffer {
  public:
   Buffer(std::size_t ints, bool device) : bytes_(std::max<std::size_t>(2 * ints, 1) * sizeof(int)), device_(device) {
@@ -189,7 +189,7 @@ int main(int argc, char** argv) {
   for (std::size_t i = 0; i < messages.size(); ++i) {
     const Message& message = messages[i];
     const int tag = static_cast<int>(i);
-    // Half of them arrive before their receive is posted.
+    // Half of the messages arrive before their receive is posted.
     if (message.to == mpi.rank && i % 2 == 0) receive(message, tag, started, known);
     if (message.from == mpi.rank) send(message, tag, started, known);
     if (message.to == mpi.rank && i % 2 != 0) receive(message, tag, started, known);

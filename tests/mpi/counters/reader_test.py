@@ -72,7 +72,7 @@ class Reader(unittest.TestCase):
         self.assertEqual([now.value(name) for name in ("function", "since", "process")], [3, 40, 6])
 
     def test_parts_come(self):
-        seen = self.look(self.with_parts([]) + bytes(48)).pages[0]  # the file has room for a part
+        seen = self.look(self.with_parts([]) + bytes(48)).pages[0]  # the file has space for one part
         self.assertEqual((seen.read().value("one"), len(seen.raw())), (7, 4096))
         (self.path / NAME.format(0)).write_bytes(self.with_parts([(1, 0, 0, 0, 0, 0)]))
         self.assertEqual((seen.read().value("one"), len(seen.raw())), (8, 4096 + 48))
@@ -101,7 +101,7 @@ class Reader(unittest.TestCase):
         self.assert_problem(page(text=broken), "outside")
 
     def test_dead_process(self):
-        self.assertFalse(self.look(page()).pages[0].alive())  # this process began at another time
+        self.assertFalse(self.look(page()).pages[0].alive())  # this process started at a different time
 
     def test_other_user(self):
         path = self.path / NAME.format(0)

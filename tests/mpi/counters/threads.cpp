@@ -45,7 +45,7 @@ std::string json(const std::map<std::string, std::uint64_t>& table) {
 
 constexpr int kLengths[] = {0, 8, 3000, 100'000};
 
-// Receives in one of several ways.
+// Receives by one of several methods.
 void receive(int way, void* data, int bytes, int source, int tag, MPI_Comm comm, Known& known) {
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Message message;
@@ -76,7 +76,7 @@ void receive(int way, void* data, int bytes, int source, int tag, MPI_Comm comm,
   }
 }
 
-// Sends in one of several ways.
+// Sends by one of several methods.
 void send(int way, const void* data, int bytes, int to, int peer, int tag, MPI_Comm comm, Known& known) {
   MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
   const auto length = static_cast<std::size_t>(bytes);
@@ -140,7 +140,7 @@ void talk(int rank, MPI_Comm comm, int rounds, Known& known) {
   }
 }
 
-// Returns a handle of the performance variable.
+// Returns a handle for the performance variable.
 MPI_T_pvar_handle variable(const char* wanted, MPI_T_pvar_session session) {
   int number = 0;
   CHECK_OK(MPI_T_pvar_get_num(&number));
@@ -186,7 +186,7 @@ int main(int argc, char** argv) {
     const std::lock_guard<std::mutex> guard(of_all);
     all.add(known);
   };
-  for (int again = 0; again < 2; ++again) {  // threads end, and new ones continue to use their parts
+  for (int again = 0; again < 2; ++again) {  // threads end, and new threads reuse their parts
     std::vector<std::thread> running;
     for (MPI_Comm each : comms) running.emplace_back(run, each);
     for (std::thread& each : running) each.join();
@@ -202,7 +202,7 @@ int main(int argc, char** argv) {
       << ",\"sizes\":" << json(all.sizes) << ",\"sent_in\":" << json(all.sent_in) << "}";
   std::rename((directory + "/" + std::to_string(rank) + ".part").c_str(),
               (directory + "/" + std::to_string(rank) + ".json").c_str());
-  // Rank 1 waits on a channel; rank 0 makes no MPI calls, as if it computed.
+  // Rank 1 waits on a channel; rank 0 makes no MPI calls, as during computation.
   if (rank == 1) CHECK_OK(MPI_Recv(nullptr, 0, MPI_BYTE, 0, 9, comms[0], MPI_STATUS_IGNORE));
   while (::access((directory + "/go").c_str(), F_OK) != 0) ::usleep(1000);
   if (rank == 0) CHECK_OK(MPI_Send(nullptr, 0, MPI_BYTE, 1, 9, comms[0]));

@@ -1,4 +1,4 @@
-// Attributes of datatypes, and attributes of communicators through the names of MPI-1: values, callbacks, and freed
+// Attributes of datatypes, and attributes of communicators through the MPI-1 functions: values, callbacks, and freed
 // keys.
 #include "../common/check.hpp"
 
@@ -92,7 +92,7 @@ void types() {
   CHECK_OK(MPI_Type_free(&twin));
   EXPECT(calls, key, 2, 1, &marks[0]);
 
-  // The program cannot use the key any more, but an existing attribute still has its callbacks.
+  // The program can no longer use the key, but an existing attribute keeps its callbacks.
   const int old = key;
   CHECK_OK(MPI_Type_free_keyval(&key));
   CHECK_EQ(key, MPI_KEYVAL_INVALID);
@@ -118,7 +118,7 @@ void comms() {
   CHECK(of(twin, key) == nullptr);
   CHECK_OK(MPI_Comm_free(&twin));
 
-  // The call returns the delete function's code; the attribute stays.
+  // The call returns the delete function's error code; the attribute stays.
   CHECK_OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
   calls.delete_result = MPI_ERR_OTHER;
   CHECK_CLASS(MPI_Attr_delete(comm, key), MPI_ERR_OTHER);

@@ -43,7 +43,7 @@ std::string hint(MPI_Comm comm, const char* key) {
   return found == 1 ? value : "-";
 }
 
-// Other libraries may leave out every hint, and ignore those that are set.
+// Other libraries may omit any hint, and ignore those that are set.
 void hints(const check::Environment& mpi) {
   MPI_Info info = MPI_INFO_NULL;
   CHECK_OK(MPI_Info_create(&info));
@@ -78,7 +78,7 @@ void on_error(MPI_Comm* comm, int* code, ...) {
   handled_code = *code;
 }
 
-// A freed handler works as long as a communicator has it.
+// A freed handler works as long as a communicator uses it.
 void handlers() {
   MPI_Comm copy = MPI_COMM_NULL;
   CHECK_OK(MPI_Comm_dup(MPI_COMM_WORLD, &copy));
@@ -108,7 +108,7 @@ void handlers() {
   CHECK_OK(MPI_Comm_free(&copy));
 }
 
-// Appends digits: those of inout are last.
+// Appends digits: those of inout come last.
 void append(void* in, void* inout, int* count, MPI_Datatype*) {
   const long* left = static_cast<const long*>(in);
   long* right = static_cast<long*>(inout);

@@ -1,4 +1,4 @@
-// Error classes, codes and texts that the program adds, queries and removes.
+// Error classes, codes and strings that the program adds, queries and removes.
 #include <string>
 
 #include "../common/check.hpp"
@@ -51,7 +51,7 @@ void add_and_remove() {
 
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
-  // A code with a text, or a class with codes, cannot be removed.
+  // A code with a string, or a class with codes, cannot be removed.
   CHECK(MPI_Remove_error_code(code) != MPI_SUCCESS);
   CHECK_OK(MPI_Remove_error_string(code));
   CHECK_EQ(check::error_text(code), std::string());
@@ -70,7 +70,7 @@ void add_and_remove() {
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
 }
 
-// This code stays: MPICH removes none whose text was replaced.
+// This code is not removed: MPICH removes none whose string was replaced.
 void replace_text() {
   int code = -7;
   CHECK_OK(MPI_Add_error_code(MPI_ERR_IO, &code));

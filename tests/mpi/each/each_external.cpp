@@ -1,4 +1,4 @@
-// external32: sizes, bytes that are written out here, and the values read back; and distances between addresses.
+// external32: sizes, the bytes as literals, and the values read back; and differences of addresses.
 #include <cstring>
 
 #include "../common/check.hpp"

@@ -1,5 +1,5 @@
-// Sets of ranks: the result of each group function, and a freed group's handle. Results are compared with a group made
-// by MPI_Group_incl.
+// Sets of ranks: the result of each group function, and a freed group's handle. Results are compared with a group
+// created with MPI_Group_incl.
 #include <algorithm>
 #include <vector>
 
@@ -21,7 +21,7 @@ void release(MPI_Group& group) {
   CHECK(group == MPI_GROUP_NULL);
 }
 
-// Checks that the group has these members in this order; and frees it.
+// Checks that the group has these members in this order, and frees the group.
 void expect(int line, MPI_Group group, const std::vector<int>& ranks) {
   if (group == MPI_GROUP_NULL) check::fail(__FILE__, line, "no group was made");
   MPI_Group wanted = of(ranks);
@@ -41,7 +41,7 @@ std::vector<int> upward(int first, int last, int step = 1) {
   return ranks;
 }
 
-// Uses two sets: A lacks the last rank and is in descending order; B lacks the first and is in ascending order.
+// Uses two sets: A lacks the last rank and is in descending order; B lacks the first rank and is in ascending order.
 void sets(int size) {
   std::vector<int> a = upward(0, std::max(size - 2, 0)), b = upward(size > 1 ? 1 : 0, size - 1);
   std::reverse(a.begin(), a.end());
@@ -62,7 +62,7 @@ void sets(int size) {
   made = MPI_GROUP_NULL;
   CHECK_OK(MPI_Group_difference(group_a, group_b, &made));
   EXPECT(made, first_only);
-  made = all;  // The result differs from this value, even if it is empty.
+  made = all;  // The result differs from this initial value, even if the result is empty.
   CHECK_OK(MPI_Group_difference(group_a, group_a, &made));
   CHECK(made == MPI_GROUP_EMPTY);
   release(group_a);

@@ -13,7 +13,7 @@ void release(MPI_Info& info) {
   CHECK(info == MPI_INFO_NULL);
 }
 
-// Compares the keys and values in their order.
+// Compares keys and values in order.
 void expect(int line, MPI_Info info, const std::vector<std::pair<std::string, std::string>>& wanted) {
   int keys = -7;
   CHECK_OK(MPI_Info_get_nkeys(info, &keys));
@@ -61,7 +61,7 @@ void absent(MPI_Info info) {
   CHECK_EQ(std::string(text), std::string("???"));
 }
 
-// A buffer that is too short receives the beginning; with length 0, only the length is returned.
+// A buffer that is too short receives the start of the value; with length 0, only the length is returned.
 void short_buffers(MPI_Info info) {
   char text[8];
   std::memset(text, '?', sizeof text);

@@ -1,4 +1,4 @@
-// The fields of a status that is set by hand, and requests that the program completes itself.
+// Fields of a status that the program sets, and generalized requests, which the program completes.
 #include <cstring>
 
 #include "../common/check.hpp"
@@ -34,7 +34,7 @@ void fields() {
   CHECK_EQ(count, 5);
 }
 
-// The status of a received message, as the library has set it.
+// The status of a received message, as set by the library.
 void received(const check::Environment& mpi) {
   const int to = (mpi.rank + 1) % mpi.size, from = (mpi.rank + mpi.size - 1) % mpi.size;
   int in = -1, source = -7, tag = -7;
@@ -122,7 +122,7 @@ void by_hand() {
   expect(again, status, 1);
 }
 
-// The wait returns the query function's code.
+// The wait returns the query function's error code.
 void query_fails() {
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
@@ -137,7 +137,7 @@ void query_fails() {
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
 }
 
-// The code of the free function is returned, too, wherever that is called: in the wait, or in the completion if the
+// The free function's error code is returned, too, from the call that invokes it: the wait, or the completion if the
 // handle has been freed.
 void free_fails() {
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));

@@ -1,4 +1,4 @@
-// Queries of datatypes: names, sizes, extents, construction; and types found by a number.
+// Queries of datatypes: names, sizes, extents, construction; and types found by size or precision.
 #include <cstring>
 #include <string>
 
@@ -102,7 +102,7 @@ void blocks() {
   CHECK_EQ(narrow_low, -8);
   CHECK_EQ(narrow_extent, 60);
 
-  // The block that was defined first is first in the data.
+  // The block that was defined first comes first in the data.
   int memory[20] = {}, in[6] = {};
   for (int i = 0; i < 20; ++i) memory[i] = i;
   CHECK_OK(MPI_Type_commit(&type));
@@ -136,7 +136,7 @@ void large_blocks() {
   release(type);
 }
 
-// The program must not free these types.
+// Programs must not free these types.
 void fortran() {
   MPI_Datatype type = MPI_DATATYPE_NULL;
   int size = -7, numbers[] = {-7, -7};

@@ -1,5 +1,5 @@
-// MPI_Abort ends a process with its code: each rank starts a child without a launcher, which calls it. If the call
-// returns, the child exits with 0, and the rank's check fails.
+// MPI_Abort ends a process with the given code: each rank starts a child without a launcher, which calls MPI_Abort. If
+// the call returns, the child exits with 0, and the rank's check fails.
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-// Operations on windows and files that have an effect no other call has: flushes (the data that they complete is used
-// at once), MPI_Win_sync, hints, keys, a write that is completed later, MPI_File_sync.
+// Operations on windows and files with effects that no other call has: flushes (the data is used immediately
+// afterwards), MPI_Win_sync, hints, keys, a write that is completed later, MPI_File_sync.
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -22,7 +22,7 @@ namespace {
 
 constexpr int kEach = 1 << 18;
 
-// A window in which every rank's memory has a part for every rank.
+// A window in which each rank's memory has a part for each rank.
 class Window {
  public:
   explicit Window(const check::Environment& mpi)
@@ -89,7 +89,7 @@ void flush_local(const check::Environment& mpi) {
   CHECK_OK(MPI_Win_unlock_all(window.win));
 }
 
-// Puts are complete at the target and gets at the origin after the flush, for all ranks.
+// After the flush, puts are complete at the target and gets at the origin, for all ranks.
 void flush_all(const check::Environment& mpi) {
   Window window(mpi);
   if (check::headrace()) CHECK_CLASS(MPI_Win_flush_all(window.win), MPI_ERR_RMA_SYNC);
@@ -114,7 +114,7 @@ void flush_all(const check::Environment& mpi) {
   CHECK_OK(MPI_Win_unlock_all(window.win));
 }
 
-// A process that does nothing but synchronize its window sees others' puts.
+// A process that only synchronizes its window sees other processes' puts.
 void sync(const check::Environment& mpi) {
   Window window(mpi);
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
@@ -128,7 +128,7 @@ void sync(const check::Environment& mpi) {
     for (int target = 0; target < mpi.size; ++target) window.put(data, target, 0);
     CHECK_OK(MPI_Win_flush_all(window.win));
   } else {
-    CHECK_OK(MPI_Send(nullptr, 0, MPI_BYTE, 0, 0, MPI_COMM_WORLD));  // afterwards it makes no other call
+    CHECK_OK(MPI_Send(nullptr, 0, MPI_BYTE, 0, 0, MPI_COMM_WORLD));  // no other call follows
   }
   const volatile int* const last = window.memory.data() + kEach - 1;
   for (const double end = MPI_Wtime() + 10; check::headrace() && *last != 9 && MPI_Wtime() < end;)

@@ -1,5 +1,5 @@
-// Flushes of the buffers of buffered sends (MPI 5.0 section 3.6), those of the process, of a communicator and of a
-// session: they are complete when the messages in the buffer are, and then the buffer can be reused.
+// Flushes of the buffers of buffered sends (MPI 5.0 section 3.6), at process, communicator and session level: a flush
+// completes with the messages in the buffer, which can then be reused.
 #include <vector>
 
 #include "../common/check.hpp"
@@ -9,9 +9,9 @@ namespace {
 enum class Owner { kProcess, kComm, kSession };
 enum Tag { kData, kFlushed, kSeen };
 
-constexpr int kBytes = 4 << 20;  // not sent before it is received
+constexpr int kBytes = 4 << 20;  // too long to be sent before its receive is posted
 
-// A buffer with room for one message, and a communicator whose buffered sends use it.
+// A buffer for one message, and a communicator whose buffered sends use it.
 class Attached {
  public:
   explicit Attached(Owner owner) : owner_(owner), memory_(kBytes + MPI_BSEND_OVERHEAD) {
@@ -78,8 +78,8 @@ void receive(MPI_Comm comm, int from, char value) {
   for (char each : data) CHECK_EQ(each, value);
 }
 
-// Sends twice to this process itself: the request is not complete before the message is received; afterwards there is
-// room.
+// Sends twice to this process itself: the request does not complete before the message is received; afterwards the
+// buffer is free.
 void to_self(Owner owner) {
   Attached buffer(owner);
   int rank = -1;
@@ -102,7 +102,7 @@ void to_self(Owner owner) {
   }
 }
 
-// Rank 1 receives late: until then, rank 0 must not return from its flush.
+// Rank 1 receives late: rank 0 must not return from its flush before that.
 void to_other(Owner owner) {
   Attached buffer(owner);
   int rank = -1;
@@ -112,7 +112,7 @@ void to_other(Owner owner) {
     CHECK_OK(MPI_Bsend(data.data(), kBytes, MPI_CHAR, 1, kData, buffer.comm));
     buffer.flush();
     CHECK_OK(MPI_Send(nullptr, 0, MPI_BYTE, 1, kFlushed, buffer.comm));
-    // The buffer is empty, so there is room for another message at once.
+    // The buffer is empty, so another message fits immediately.
     data.assign(data.size(), 'd');
     CHECK_OK(MPI_Bsend(data.data(), kBytes, MPI_CHAR, 1, kData, buffer.comm));
     CHECK_OK(MPI_Recv(nullptr, 0, MPI_BYTE, 1, kSeen, buffer.comm, MPI_STATUS_IGNORE));

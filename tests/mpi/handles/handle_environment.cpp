@@ -1,5 +1,5 @@
-// Queries of the environment (MPI 5.0 sections 9.1, 9.2, 20.2): versions, names, the clock's tick, memory, the ABI and
-// its Fortran sizes, the marks of MPI_Pcontrol. Every output argument has a different value before the call.
+// Queries of the environment (MPI 5.0 sections 9.1, 9.2, 20.2): versions, names, MPI_Wtick, memory, the ABI and its
+// Fortran sizes, the recorded calls of MPI_Pcontrol. Output arguments have different values before the call.
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -27,7 +27,7 @@ int keys_of(MPI_Info info) {
   return keys;
 }
 
-// Returns a text that a function has written to a buffer of bytes 0xff, and checks its length.
+// Returns the string that a function has written to a buffer filled with 0xff, and checks its length.
 std::string text(const std::vector<char>& room, int length) {
   CHECK(length > 0 && length < static_cast<int>(room.size()));
   CHECK_EQ(room[static_cast<std::size_t>(length)], '\0');
@@ -83,7 +83,7 @@ bool mapped(void* page) {
   return ::mincore(page, static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)), &in_memory) == 0;
 }
 
-// Allocates so much that it is returned to the system when freed. (The sanitizers' allocators keep it.)
+// Allocates enough that free() returns it to the system. (The sanitizers' allocators keep it.)
 void memory() {
   constexpr MPI_Aint kBytes = 64L << 20;
   void* base = nullptr;
@@ -150,7 +150,7 @@ void fortran_booleans() {
   CHECK_EQ(result, is_true);
 }
 
-// Returns this process's page of counters (docs/counters.md), empty if it has none.
+// Returns this process's counter page (docs/counters.md), empty if it has none.
 std::string own_page() {
   for (int descriptor = 0; descriptor < 1024; ++descriptor) {
     char target[256] = "";

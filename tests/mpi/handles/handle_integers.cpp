@@ -8,7 +8,7 @@
 
 namespace {
 
-// The four functions of a kind of handle.
+// The four conversion functions for one kind of handle.
 template <class Handle>
 struct Kind {
   const char* name;
@@ -20,7 +20,7 @@ struct Kind {
 #define KIND(Name, Handle) \
   Kind<Handle> { #Name, MPI_##Name##_c2f, MPI_##Name##_f2c, MPI_##Name##_toint, MPI_##Name##_fromint }
 
-constexpr int kLastConstant = 4095;  // highest number of a constant in the ABI
+constexpr int kLastConstant = 4095;  // largest value of an ABI constant
 
 // Numbers seen so far for handles that are not predefined.
 std::set<int> given;

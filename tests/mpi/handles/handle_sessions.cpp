@@ -46,7 +46,7 @@ int main(int argc, char** argv) {
   CHECK_OK(MPI_Session_call_errhandler(other, MPI_ERR_OTHER));
   CHECK_EQ(first.times, 1);
 
-  // The handler stays in the session after it was freed here, until another is set.
+  // The session keeps the freed handler until another one is set.
   CHECK_OK(MPI_Errhandler_free(&one));
   CHECK_OK(MPI_Session_call_errhandler(session, MPI_ERR_ARG));
   CHECK_EQ(first.times, 2);

@@ -1,6 +1,6 @@
-// Statuses in their three forms, C's, the array of Fortran and the type of mpi_f08 (MPI 5.0 section 19.3.5): a status
-// that the library has set survives every conversion from one form to another, with source, tag, error, count and the
-// mark of a cancelled operation.
+// Statuses in their three forms: the C struct, the Fortran array and the mpi_f08 type (MPI 5.0 section 19.3.5). A
+// status set by the library survives every conversion from one form to another, with source, tag, error, count and the
+// cancelled flag.
 #include <cstring>
 
 #include "../common/check.hpp"
@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kTag = 77, kCount = 5;
 
-// MPI_SOURCE, MPI_TAG and MPI_ERROR in the array; the first is 0.
+// Zero-based indices of MPI_SOURCE, MPI_TAG and MPI_ERROR in a Fortran status array.
 struct Places {
   int source, tag, error;
 };
@@ -65,7 +65,7 @@ void convert(const MPI_Status& from, int rank, bool cancelled) {
   CHECK_OK(MPI_Status_f082c(&f08, &c));
   expect(c, rank, cancelled);
 
-  // Converts it around the three forms in both directions.
+  // Converts the status through all three forms, in both directions.
   auto again = poisoned<FortranStatus>();
   CHECK_OK(MPI_Status_f082f(&f08, again.words));
   expect(again, rank);

@@ -1,5 +1,5 @@
 // Data representations: external32 byte by byte, internal, and two that the program defines; also through views with
-// holes, by collective and by non-blocking calls, and where the file ends within the data.
+// holes, with collective and non-blocking calls, and with a file that ends within the data.
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -23,7 +23,7 @@ std::uint32_t big_endian(const Bytes& bytes, std::size_t at) {
          static_cast<std::uint32_t>(bytes[at + 2]) << 8 | bytes[at + 3];
 }
 
-// Ranks write every size-th long: 8 bytes in memory, 4 in the file.
+// Each rank writes every size-th long: 8 bytes in memory, 4 in the file.
 void external32(const check::Environment& mpi) {
   const Name name("datareps");
   MPI_File file = open_file(name);
@@ -79,7 +79,7 @@ void external32(const check::Environment& mpi) {
   CHECK_OK(MPI_File_close(&file));
 }
 
-// A representation that the program defines: every byte of an int is stored three times.
+// A user-defined representation: every byte of an int is stored three times.
 struct State {
   int reads = 0, writes = 0, extents = 0;
 };

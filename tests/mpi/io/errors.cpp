@@ -1,4 +1,4 @@
-// Wrong use of files, and errors of the system: the error has the right class and a helpful text, and the file stays
+// Incorrect use of files, and system errors: the error has the right class and a helpful message, and the file stays
 // usable.
 #include <fcntl.h>
 #include <sys/mount.h>
@@ -74,7 +74,7 @@ void opening(const check::Environment& mpi) {
   }
 }
 
-// Accesses that the mode of the file forbids, on all ranks, also in collective calls.
+// Accesses that the file's access mode forbids, on all ranks, also in collective calls.
 void accesses() {
   const Name name("errors");
   int number = 5;
@@ -191,7 +191,7 @@ void handlers() {
   CHECK_OK(MPI_File_close(&file));
 }
 
-// A deleted file still works for processes that have it open.
+// A deleted file remains usable for processes that have it open.
 void deleted() {
   const Name name("errors");
   MPI_File file = open_file(name.c_str(), MPI_MODE_RDWR | MPI_MODE_CREATE);
@@ -218,12 +218,12 @@ void full(const check::Environment& mpi) {
   ::setrlimit(RLIMIT_FSIZE, &small);
   std::vector<unsigned char> data(2 * kLimit, static_cast<unsigned char>(mpi.rank + 1));
   MPI_Status status;
-  // Every rank writes independently, at the same bytes.
+  // Every rank writes the same bytes independently.
   CHECK_CLASS(MPI_File_write_at(file, 0, data.data(), static_cast<int>(data.size()), MPI_BYTE, &status),
               MPI_ERR_NO_SPACE);
   CHECK_EQ(io_test::count_of(status, MPI_BYTE), static_cast<int>(kLimit));
   MPI_Barrier(MPI_COMM_WORLD);
-  // Interleaved, so that some ranks write for others: all get the error.
+  // Interleaved, so that some ranks write for others: all return the error.
   MPI_Datatype filetype = MPI_DATATYPE_NULL, block = MPI_DATATYPE_NULL;
   MPI_Type_contiguous(16, MPI_BYTE, &block);
   MPI_Type_create_resized(block, 0, 16 * mpi.size, &filetype);
@@ -244,7 +244,7 @@ void full(const check::Environment& mpi) {
   if (mpi.rank == 0) CHECK_EQ(io_test::content(name.c_str()).size(), data.size() * static_cast<std::size_t>(mpi.size));
 }
 
-// A full file system, if a process may mount one and all ranks see it. Ranks of other hosts do not see it, even if they
+// A full file system, if a process may mount one and all ranks see it. Ranks on other hosts do not see it, even if they
 // see its directory.
 void no_space(const check::Environment& mpi) {
   const char* const directory = "/tmp/headrace.full";

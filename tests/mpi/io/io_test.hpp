@@ -1,5 +1,5 @@
-// Common parts of the tests of files: a name known to all ranks, the file's bytes read without MPI, and info objects
-// from one line of text.
+// Common parts of the file tests: a name known to all ranks, the file's bytes read without MPI, and info objects parsed
+// from a string.
 #pragma once
 
 #include <mpi.h>
@@ -20,7 +20,7 @@ namespace io_test {
 
 using Bytes = std::vector<unsigned char>;
 
-// The name of a file of this run in TMPDIR, otherwise in memory (on a disk that others use, every MPI_File_sync is
+// The name of a file for this run, in TMPDIR or otherwise in memory (on a disk in use by others, every MPI_File_sync is
 // slow); the same on every rank. The file is removed at the end. Collective.
 class Name {
  public:
@@ -82,7 +82,7 @@ inline std::string value_of(MPI_Info info, const char* key) {
   return flag != 0 ? value : "";
 }
 
-// Returns a byte that depends on its writer and on its place in that rank's data.
+// Returns a byte that depends on its writer and on its position in that rank's data.
 inline unsigned char byte_of(int rank, std::size_t place, unsigned salt) {
   return static_cast<unsigned char>((place * 2654435761u + static_cast<unsigned>(rank) * 40503u + salt * 97u) >> 7);
 }

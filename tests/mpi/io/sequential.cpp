@@ -1,5 +1,5 @@
-// Files without offsets, opened with MPI_MODE_SEQUENTIAL (MPI 5.0 section 14.2.1): pipes, and /dev/stdout of a rank,
-// which is a pipe under mpiexec. Data arrives in the order of the calls. Without that mode they are refused.
+// Files without offsets, opened with MPI_MODE_SEQUENTIAL (MPI 5.0 section 14.2.1): pipes, and a rank's /dev/stdout,
+// which is a pipe under mpiexec. Data arrives in the order of the calls. Without that mode, such files are refused.
 #include <array>
 #include <cstring>
 #include <numeric>

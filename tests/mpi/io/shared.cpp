@@ -1,5 +1,5 @@
-// The shared pointer: all ranks use it at once, in every form; ordered accesses; its position afterwards. Every record
-// of the file is found once and complete, and the records of a rank are in its order.
+// The shared file pointer: concurrent use by all ranks, with every function; ordered accesses; its position afterwards.
+// Every record of the file is found once and complete, and each rank's records are in order.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -48,7 +48,7 @@ MPI_Offset shared_position(MPI_File file) {
 
 constexpr int kRecords = 40;
 
-// All ranks write at once, by blocking and non-blocking calls, one to three records per call.
+// All ranks write at once, with blocking and non-blocking calls, one to three records per call.
 void at_once(const check::Environment& mpi, MPI_Datatype type) {
   const Name name("shared");
   MPI_File file = open_file(name, type, 64);
@@ -112,7 +112,7 @@ void at_once(const check::Environment& mpi, MPI_Datatype type) {
   CHECK_OK(MPI_File_close(&file));
 }
 
-// The ranks access in order, each a different number of records, some none.
+// Ordered accesses: each rank has a different number of records, some none.
 void ordered(const check::Environment& mpi, MPI_Datatype type) {
   const Name name("ordered");
   MPI_File file = open_file(name, type, 8);
@@ -170,7 +170,7 @@ void ordered(const check::Environment& mpi, MPI_Datatype type) {
   CHECK_OK(MPI_File_close(&file));
 }
 
-// Appended data begins at the end.
+// Appended data starts at the end of the file.
 void append(const check::Environment& mpi) {
   const Name name("append");
   if (mpi.rank == 0) io_test::put_content(name.c_str(), io_test::Bytes(100, 1));
@@ -192,7 +192,7 @@ void append(const check::Environment& mpi) {
   }
 }
 
-// Sequential files: they only have the shared pointer, and a new view begins at its position.
+// Sequential files have only the shared pointer, and a new view starts at its position.
 void sequential(const check::Environment& mpi) {
   const Name name("sequential");
   MPI_File file = MPI_FILE_NULL;

@@ -1,5 +1,5 @@
-// Files used by several threads at once: each thread uses its own, and all use one that the ranks share, by offsets and
-// by the shared pointer, while the main thread exchanges messages.
+// Files used by several threads at once: each thread uses its own file, and all use one that the ranks share, through
+// explicit offsets and the shared pointer, while the main thread exchanges messages.
 #include <atomic>
 #include <cstring>
 #include <thread>
@@ -67,7 +67,7 @@ int main(int argc, char** argv) {
       --running;
     });
   }
-  // All continue until the threads of all ranks have finished.
+  // All ranks continue until the threads of all ranks have finished.
   for (int going = 1; going != 0;) {
     const int mine = running.load();
     CHECK_OK(MPI_Allreduce(&mine, &going, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));

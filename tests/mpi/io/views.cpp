@@ -1,5 +1,5 @@
 // Random views: in each round all ranks see parts of one file that do not overlap, through views of random types, and
-// write and read them by any of the functions; every byte of the file, of the holes and of the buffers is checked
+// write and read them with any of the functions; every byte of the file, of the holes and of the buffers is checked
 // against a model that is computed from the seed.
 //
 //   views [--seed N] [--rounds N] [--kinds host|all] [--largest N]
@@ -32,8 +32,8 @@ struct Settings {
 struct Round {
   int etype_bytes;
   int tile;                  // etypes
-  std::vector<int> owner;    // owner of each etype of a tile; -1: none
-  bool distributed = false;  // true if a distributed array with these parameters divides the tile
+  std::vector<int> owner;    // owner of each etype in a tile; -1: none
+  bool distributed = false;  // true if a distributed array type with these parameters divides the tile
   int gsizes[2], psizes[2], distribs[2], dargs[2];
   int displacement, first_tile, tiles;  // where data begins, and how much there is, in tiles
   int hints;
@@ -135,7 +135,7 @@ MPI_Datatype resized(MPI_Datatype old, MPI_Aint extent) {
   return made;
 }
 
-// Makes a type of the etypes at these places of a tile, by any constructor.
+// Creates a type of the etypes at these positions in a tile, with any constructor.
 MPI_Datatype make_filetype(const Round& round, int rank, int ranks, MPI_Datatype etype, Generator& random) {
   MPI_Datatype type = MPI_DATATYPE_NULL;
   const std::vector<int> places = round.places_of(rank);
@@ -175,7 +175,7 @@ MPI_Datatype make_filetype(const Round& round, int rank, int ranks, MPI_Datatype
   return resized(type, extent);
 }
 
-// A buffer of `units` etypes in memory: its type, and the offset of each etype.
+// A buffer of `units` etypes: its datatype, and the offset of each etype.
 struct Memory {
   MPI_Datatype type = MPI_DATATYPE_NULL;
   int count = 0;
@@ -337,7 +337,7 @@ io_test::Info* make_hints(int which, int ranks) {
   }
 }
 
-// Buffer of one rank: filled and checked.
+// One rank's buffer, filled and checked.
 class Part {
  public:
   Part(const Settings& settings, const Round& round, int rank, Generator& random, MPI_Datatype etype)
@@ -420,7 +420,7 @@ void set_view(const Round& round, MPI_File file, MPI_Datatype etype, MPI_Datatyp
   CHECK_OK(MPI_File_set_view(file, round.displacement, etype, filetype, "native", MPI_INFO_NULL));
 }
 
-// Reads the file back, within the file and across its end.
+// Reads the file back, within its length and across its end.
 void read_back(const Settings& settings, const Round& round, MPI_File file, int rank, Generator& random,
                MPI_Datatype etype, std::size_t size) {
   Part part(settings, round, rank, random, etype);

@@ -1,5 +1,5 @@
 // Partitioned communication: matching in the order of init calls, arrival of single partitions, threads that mark
-// partitions, MPI_PROC_NULL, and wrong use.
+// partitions, MPI_PROC_NULL, and incorrect use.
 #include <algorithm>
 #include <string>
 #include <thread>
@@ -20,7 +20,7 @@ void expect(int line, const char* call, int code, int wanted, const std::string&
 }
 #define EXPECT(call, error_class, word) expect(__LINE__, #call, (call), error_class, word)
 
-// Several sends of one envelope match several receives of it in the order of the init calls, also if the receives are
+// Several sends and receives with the same envelope match in the order of the init calls, even if the receives come
 // first or late, or the starts are in another order.
 void order(const check::Environment& mpi) {
   constexpr int kMessages = 12;
@@ -59,7 +59,7 @@ void order(const check::Environment& mpi) {
   }
 }
 
-// A partition arrives while others are not ready, and these do not arrive.
+// A partition arrives while others are not ready; those do not arrive.
 void piecewise(const check::Environment& mpi) {
   if (mpi.rank > 1) return;
   constexpr int kSend = 6, kReceive = 3, kElements = 2000;
@@ -82,14 +82,14 @@ void piecewise(const check::Environment& mpi) {
         CHECK_OK(MPI_Send(nullptr, 0, MPI_BYTE, 1, 3, world));
         CHECK_OK(MPI_Recv(nullptr, 0, MPI_BYTE, 1, 3, world, MPI_STATUS_IGNORE));
         CHECK_OK(MPI_Pready_range(2 * which + 1, 2 * which + 1, request));
-        // Makes progress until the other side has seen the partition.
+        // Progresses until the other side has seen the partition.
         CHECK_OK(MPI_Recv(nullptr, 0, MPI_BYTE, 1, 4, world, MPI_STATUS_IGNORE));
       } else {
         CHECK_OK(MPI_Send(nullptr, 0, MPI_BYTE, 0, 3, world));
         CHECK_OK(MPI_Recv(nullptr, 0, MPI_BYTE, 0, 3, world, MPI_STATUS_IGNORE));
         for (int i = 0; i < 100; ++i) {
           CHECK_OK(MPI_Parrived(request, which, &flag));
-          CHECK_EQ(flag, 0);  // only a half of it has arrived
+          CHECK_EQ(flag, 0);  // only half of it has arrived
         }
         CHECK_OK(MPI_Send(nullptr, 0, MPI_BYTE, 0, 3, world));
         while (flag == 0) CHECK_OK(MPI_Parrived(request, which, &flag));
@@ -138,7 +138,7 @@ void ready_before_its_receive(const check::Environment& mpi) {
   }
 }
 
-// Some threads mark the partitions of a send, others test those of the receive, and the main thread waits.
+// Some threads mark the send's partitions as ready, others test the receive's, and the main thread waits.
 void threads(const check::Environment& mpi) {
   constexpr int kThreads = 4, kEach = 16, kElements = 300;
   constexpr int kPartitions = kThreads * kEach;
@@ -251,7 +251,7 @@ void wrong_use(const check::Environment& mpi) {
   EXPECT(MPI_Parrived(send, 0, &flag), MPI_ERR_REQUEST, "partitioned receive");
   EXPECT(MPI_Parrived(receive, 2, &flag), MPI_ERR_ARG, "partition 2");
   CHECK_OK(MPI_Pready(1, send));
-  // Neither may be cancelled or freed before it is complete (section 4.2); both remain usable.
+  // Neither request may be cancelled or freed before it is complete (section 4.2); both remain usable.
   for (MPI_Request* const active : {&send, &receive}) {
     const MPI_Request before = *active;
     EXPECT(MPI_Cancel(active), MPI_ERR_REQUEST, "is under way and cannot be cancelled");

@@ -1,5 +1,5 @@
-// Partitions marked and tested through MPIX_Prequest (include/mpix-device.h), here by threads of the host that are not
-// within MPI: tests/gpu/partitioned_kernel does the same with kernels. It also checks wrong use.
+// Partitions marked and tested through MPIX_Prequest (include/mpix-device.h), here by host threads outside MPI:
+// tests/gpu/partitioned_kernel does the same with kernels. It also checks incorrect use.
 #include <string>
 #include <thread>
 #include <vector>
@@ -36,7 +36,7 @@ void ring(const check::Environment& mpi, bool null_process) {
       const int each = kElements / kSends;
       for (int i = partition * each; i < (partition + 1) * each; ++i) from[i] = item(mpi.rank, start, i);
     };
-    const int of_host = start % 2 == 0 ? 5 : -1;  // partition that is marked by an MPI call, among the others
+    const int of_host = start % 2 == 0 ? 5 : -1;  // partition marked with an MPI call, among the others
     if (of_host >= 0) {
       write(of_host);
       CHECK_OK(MPI_Pready(of_host, requests[0]));
@@ -90,7 +90,7 @@ void wrong_use() {
   CHECK_EQ(got, 1);
   CHECK_OK(MPIX_Prequest_create(send, &marks));
   CHECK_OK(MPIX_Prequest_free(&marks));
-  MPIX_Pready(0, marks);  // `marks` has no partitions any more
+  MPIX_Pready(0, marks);  // `marks` no longer has partitions
   CHECK_OK(MPI_Request_free(&send));
   CHECK_OK(MPI_Request_free(&receive));
 }

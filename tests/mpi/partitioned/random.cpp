@@ -1,10 +1,10 @@
 // Random partitioned messages between all ranks: layouts, numbers of partitions, memory kinds, order and form of the
-// calls that mark them as ready; every byte of every buffer is checked, and each partition as soon as it has been
-// reported as arrived.
+// calls that mark them as ready; every byte of every buffer is checked, and each partition as soon as it is reported as
+// arrived.
 //
 //   mpi_partitioned_random [seed] [rounds] [host]
 //
-// Without "host": all kinds of memory when there is a CUDA driver.
+// Without "host": all kinds of memory if there is a CUDA driver.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -105,7 +105,7 @@ class End {
     std::shuffle(open_.begin(), open_.end(), random);
   }
 
-  // Executes one possible step; returns false if the operation is complete.
+  // Performs one possible step; returns false if the operation is complete.
   bool step(Generator& random) {
     if (over_) return false;
     is_receive_ ? ask(random) : mark(random);
@@ -180,7 +180,7 @@ class End {
     }
   }
 
-  // Puts the message's content of these partitions into the expected content.
+  // Copies the message data of these partitions into the expected content.
   void place(int from, int to) {
     const int each = side_.elements * side_.ints;
     for (int i = from * each; i < to * each; ++i) {

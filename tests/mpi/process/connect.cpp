@@ -1,5 +1,5 @@
-// Programs that connect (MPI 5.0 sections 11.9 and 11.10): within a job, and between two jobs that were started
-// separately. Run as "connect CASE [file]".
+// Programs that connect (MPI 5.0 sections 11.9 and 11.10): within a job, and between two separately started jobs. Run
+// as "connect CASE [file]".
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -60,7 +60,7 @@ void within() {
   CHECK_OK(MPI_Comm_free(&half));
 }
 
-// Two jobs; the name is passed in a file, which is complete when it appears.
+// Two jobs; the port name is passed in a file, which is complete when it appears.
 void serve(const std::string& file) {
   char port[MPI_MAX_PORT_NAME] = "";
   const bool leads = rank_in(MPI_COMM_WORLD) == 0;
@@ -94,7 +94,7 @@ void call(const std::string& file) {
   }
 }
 
-// Two processes join through a socket, which they can use again afterwards.
+// Two processes join over a socket, which they can reuse afterwards.
 void join(const std::string& path) {
   const int rank = rank_in(MPI_COMM_WORLD);
   sockaddr_un address{};
@@ -133,7 +133,7 @@ void join(const std::string& path) {
   ::close(socket);
 }
 
-// The secrets of a port, which follow its address and number in its name, are never printed.
+// A port's secrets, which follow the address and number in its name, are never printed.
 void expect_no_secret(int code, const std::string& port) {
   const std::string text = check::error_text(code);
   for (std::size_t at = port.size() - 65; at + 8 <= port.size(); ++at) {
@@ -141,7 +141,7 @@ void expect_no_secret(int code, const std::string& port) {
   }
 }
 
-// Names that would break a launcher's protocol, and made-up names of ports.
+// Names that would break a launcher's protocol, and invented port names.
 void odd_names(const char* port) {
   char found[MPI_MAX_PORT_NAME] = "";
   CHECK_CLASS(MPI_Lookup_name("", MPI_INFO_NULL, found), MPI_ERR_NAME);
@@ -172,7 +172,7 @@ void errors() {
     CHECK(inter == MPI_COMM_NULL);
   }
   CHECK_CLASS(MPI_Comm_accept(wrong.c_str(), MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter), MPI_ERR_PORT);
-  // The port is open, but no process accepts there (the test sets HEADRACE_CONNECT_TIMEOUT).
+  // The port is open, but no process accepts connections on it (the test sets HEADRACE_CONNECT_TIMEOUT).
   const double begin = MPI_Wtime();
   const int late = MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter);
   CHECK_CLASS(late, MPI_ERR_PORT);
@@ -221,8 +221,8 @@ void errors() {
   for (const int each : {pipes[0], pipes[1], ends[0], ends[1]}) ::close(each);
 }
 
-// Exits when every other member of MPI_COMM_WORLD has called this function, so that it disturbs none of their earlier
-// calls.
+// Exits once every other member of MPI_COMM_WORLD has called this function, so that the exit disturbs none of their
+// earlier calls.
 void die_behind_all() {
   int word = 0;
   for (int other = 0; other < size_of(MPI_COMM_WORLD); ++other) {
@@ -238,8 +238,8 @@ void see_off(int victim) {
   CHECK_OK(MPI_Send(&word, 1, MPI_INT, victim, 1, MPI_COMM_WORLD));
 }
 
-// With --enable-recovery: MPI_Comm_accept and MPI_Comm_connect return an error when a process has died that they may be
-// waiting for: a member of the group, or one that was to connect.
+// With --enable-recovery: MPI_Comm_accept and MPI_Comm_connect return an error when a process that they may be waiting
+// for has died: a member of the group, or one that was about to connect.
 void loses(int case_number) {
   const int rank = rank_in(MPI_COMM_WORLD);
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
@@ -249,13 +249,13 @@ void loses(int case_number) {
   MPI_Comm half = MPI_COMM_NULL, inter = MPI_COMM_NULL;
   CHECK_OK(MPI_Comm_split(MPI_COMM_WORLD, rank < 2 ? 0 : 1, 0, &half));
   CHECK_OK(MPI_Comm_set_errhandler(half, MPI_ERRORS_RETURN));
-  see_off(case_number == 0 ? 2 : 1);  // a process that was to connect, or a member of the accepting group
+  see_off(case_number == 0 ? 2 : 1);  // a process about to connect, or a member of the accepting group
   if (rank < 2) {
     CHECK_CLASS(MPI_Comm_accept(port, MPI_INFO_NULL, 0, half, &inter), MPIX_ERR_PROC_FAILED);
   } else if (case_number == 0) {
     CHECK_CLASS(MPI_Comm_connect(port, MPI_INFO_NULL, 0, half, &inter), MPIX_ERR_PROC_FAILED);
   } else {
-    // The port stays open, and no process accepts there if the others knew of the failure before this call.
+    // The port stays open, and no process accepts connections on it if the others knew of the failure before this call.
     MPI_Info info = MPI_INFO_NULL;
     CHECK_OK(MPI_Info_create(&info));
     CHECK_OK(MPI_Info_set(info, "timeout", "1"));

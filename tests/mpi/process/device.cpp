@@ -1,5 +1,4 @@
-// Device memory through an intercommunicator with spawned processes, and through the communicator that both are merged
-// to.
+// Device memory through an intercommunicator with spawned processes, and through the merged communicator.
 #include <filesystem>
 #include <string>
 

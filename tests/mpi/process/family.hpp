@@ -1,5 +1,5 @@
-// Common parts of the programs of this folder: messages whose values are all checked, on both sides of an
-// intercommunicator, over its collectives, and over the merged communicator. Header only.
+// Common parts of the programs in this folder: fully checked messages on both sides of an intercommunicator, in its
+// collectives, and on the merged communicator. Header only.
 #pragma once
 
 #include <mpi.h>
@@ -24,8 +24,8 @@ inline int remote_size_of(MPI_Comm comm) {
   return size;
 }
 
-// Every process sends to each process of the other side: empty messages, some that fit into a cell, longer ones, and
-// some that the receiver fetches.
+// Every process sends to each process of the other side: empty messages, messages that fit into a cell, longer ones,
+// and messages that the receiver fetches.
 inline void exchange_messages(MPI_Comm inter) {
   const int own = rank_in(inter);
   const int others = remote_size_of(inter);
@@ -57,7 +57,7 @@ inline void exchange_messages(MPI_Comm inter) {
   }
 }
 
-// Collectives between the groups. `first`: this side has the root, if there is one.
+// Collectives between the groups. `first`: this side contains the root, if there is one.
 inline void use_between(MPI_Comm inter, bool first) {
   const int own = rank_in(inter);
   const int others = remote_size_of(inter);
@@ -106,8 +106,8 @@ inline void use_within(MPI_Comm comm) {
   }
 }
 
-// Runs everything on the intercommunicator, a copy, a part, and the merged communicators of both orders. `first`: true
-// on one side only.
+// Runs everything on the intercommunicator, a duplicate, a part, and the merged communicators of both orders. `first`:
+// true on one side only.
 inline void use(MPI_Comm inter, bool first) {
   int flag = 0;
   CHECK_OK(MPI_Comm_test_inter(inter, &flag));

@@ -19,7 +19,7 @@ LIMIT = 20
 
 
 def ours(marker: str) -> list[int]:
-    """Processes with the marker in their environment, except zombies."""
+    """Returns the processes with the marker in their environment, except zombies."""
     found = []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
@@ -40,7 +40,7 @@ def is_program(pid: int) -> bool:
 
 
 def state(pid: int) -> str:
-    """The state letter of /proc: T for a stopped process, Z and X for an ended one."""
+    """Returns the state letter from /proc: T for a stopped process, Z and X for an ended one."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
     except OSError:
@@ -48,8 +48,8 @@ def state(pid: int) -> str:
 
 
 def killed_while_running(pid: int) -> bool:
-    """True if the signal killed the process. A process that is about to exit ends as if there had been no signal; it is distinguished by
-    the fact that it cannot be stopped any more."""
+    """True if the signal killed the process. A process that is about to exit ends as if there had been no signal; it is
+    recognised because it can no longer be stopped."""
     try:
         os.kill(pid, signal.SIGSTOP)
         wait_for(lambda: state(pid) in "TZX", LIMIT)
@@ -62,7 +62,7 @@ def killed_while_running(pid: int) -> bool:
 
 def kill_all(marker: str) -> None:
     for pid in ours(marker):
-        with contextlib.suppress(ProcessLookupError):  # the end of one may end others
+        with contextlib.suppress(ProcessLookupError):  # one exit may end others
             os.kill(pid, signal.SIGKILL)
 
 

@@ -53,7 +53,7 @@ void values(int children) {
     MPI_Comm inter =
         spawn(MPI_COMM_WORLD, size_of(MPI_COMM_WORLD) - 1, round == 1 ? "connected child" : "child", children);
     family::use(inter, true);
-    // In one round, the communicator is freed only, so both sides stay connected until they end together.
+    // In one round, the communicator is only freed, so both sides stay connected until they end together.
     CHECK_OK(round == 1 ? MPI_Comm_free(&inter) : MPI_Comm_disconnect(&inter));
   }
 }
@@ -86,7 +86,7 @@ int universe() {
   return *size;
 }
 
-// Spawns up to the universe size given to the launcher; children see the same size.
+// Spawns processes up to the universe size passed to the launcher; children see the same size.
 void fill_universe(MPI_Comm parent) {
   int size = universe();
   if (parent != MPI_COMM_NULL) {
@@ -102,7 +102,7 @@ void fill_universe(MPI_Comm parent) {
   CHECK_OK(MPI_Comm_disconnect(&inter));
 }
 
-// Each rank spawns on MPI_COMM_SELF, all at once, several children at a time.
+// All ranks concurrently spawn several children each on MPI_COMM_SELF.
 void self(int children) {
   std::vector<MPI_Comm> inters;
   for (int at = 0; at < 3; ++at) inters.push_back(spawn(MPI_COMM_SELF, 0, "child", children));
@@ -167,7 +167,8 @@ void nested(MPI_Comm parent, const std::string& part) {
   MPI_Comm next = spawn(MPI_COMM_WORLD, 0, top ? "nested child" : "grandchild", top ? 1 : 2);
   CHECK_OK(MPI_Intercomm_merge(next, 0, &below));
   if (!top) {
-    // The leader of parents and child is the child, the last of them, the only one that knows the grandchildren.
+    // The leader of parents and child is the child: it is the last of them, and the only one that knows the
+    // grandchildren.
     MPI_Comm both = MPI_COMM_NULL;
     CHECK_OK(MPI_Intercomm_create(above, size_of(above) - 1, below, 1, 7, &both));
     family::use(both, true);
@@ -272,7 +273,8 @@ void errors() {
   CHECK_OK(MPI_Comm_disconnect(&inter));
 }
 
-// Rank 1 of three children ends before MPI_Init: "exits" with a code, "leaves" with 0, "dies". With --enable-recovery.
+// With --enable-recovery: rank 1 of three children ends before MPI_Init: "exits" with a code, "leaves" with 0, or
+// "dies".
 void fails(const std::string& how) {
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
   std::string part = "failing", word = how;
@@ -327,7 +329,7 @@ void stay(MPI_Comm parent, const std::string& file) {
   family::use_within(MPI_COMM_WORLD);
 }
 
-// If a child dies, the calls that wait for it end; the parent continues (-disable-auto-cleanup).
+// If a child dies, the calls that wait for it return; the parent continues (-disable-auto-cleanup).
 void mourn() {
   MPI_Comm inter = spawn(MPI_COMM_WORLD, 0, "die", 2);
   CHECK_OK(MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN));
@@ -341,7 +343,7 @@ void mourn() {
 }
 
 void die(MPI_Comm parent) {
-  // The child must not die before the other child has left MPI_Init.
+  // The child must not die before the other child has returned from MPI_Init.
   int value = 5;
   if (rank_in(MPI_COMM_WORLD) == 1) {
     CHECK_OK(MPI_Recv(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
@@ -385,7 +387,7 @@ int main(int argc, char** argv) {
   if (part == "leave") leave(words.at(1));
   if (part == "mourn") mourn();
   if (part == "elsewhere") {
-    // The job only uses shared memory, or not even that, until it spawns on another host.
+    // The job uses at most shared memory until it spawns on another host.
     MPI_Comm inter = spawn(MPI_COMM_WORLD, 0, "child", children, {{"host", "h2:" + std::to_string(children)}});
     family::use(inter, true);
     CHECK_OK(MPI_Comm_disconnect(&inter));

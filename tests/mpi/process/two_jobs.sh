@@ -1,6 +1,6 @@
 #!/bin/sh
-# two_jobs.sh MPIEXEC PROGRAM FILE RANKS RANKS: two jobs that were started separately connect. 0 ranks means without mpiexec. Both must
-# succeed, and leave nothing in their directory for shared memory, which no other test uses.
+# two_jobs.sh MPIEXEC PROGRAM FILE RANKS RANKS: two separately started jobs connect. 0 ranks: without mpiexec. Both must
+# succeed, and leave nothing in their shared-memory directory, which no other test uses.
 mpiexec=$1 program=$2 file=$3 servers=$4 callers=$5
 rm -f "$file" "$file.new"
 HEADRACE_SHM_DIR=$(mktemp -d /dev/shm/two_jobs.XXXXXX) || exit 1

@@ -1,4 +1,4 @@
-// One rank's part in one exchange: a buffer of the planned kind and layout, its MPI operation, and afterwards the check
+// One rank's side of an exchange: a buffer of the planned kind and layout, its MPI operation, and afterwards the check
 // of every byte of the message, of the gaps, and of the guards around them.
 #pragma once
 
@@ -18,7 +18,7 @@ class Endpoint {
   Endpoint(const Settings& settings, const Exchange& exchange, Side side);
 
   const Exchange& exchange() const { return exchange_; }
-  // Starts the operation, or executes it completely if the plan demands that; then request() is null.
+  // Starts the operation, or completes it if the plan requires that, in which case request() is null.
   void start(MPI_Comm comm);
   void receive_matched(MPI_Message* message, MPI_Status* status);
   MPI_Request& request() { return request_; }

@@ -96,7 +96,7 @@ void Layout::contiguous(Generator& random, bool extra) {
   high_ = room * extent_;
 }
 
-// Makes a * b blocks of c units with a fixed stride.
+// Creates a * b blocks of c units with a fixed stride.
 void Layout::vector(Generator& random) {
   name_ = "vector";
   const int stride = c_ + draw(random, 0, c_ < 5 ? 10 : 3);
@@ -106,11 +106,11 @@ void Layout::vector(Generator& random) {
   }
 }
 
-// Makes `a` copies of (b blocks of c), as a count of a resized type or as a vector of it: columns that interleave.
+// Creates `a` copies of (b blocks of c), as a count of a resized type or as a vector of it: interleaved columns.
 void Layout::nested(Generator& random) {
   name_ = "nested vectors";
   const bool interleaved = chance(random, 50);
-  // If interleaved, the next vector begins right after the first block of the previous one.
+  // If interleaved, the next vector starts right after the first block of the previous one.
   const int stride = interleaved ? a_ * c_ + draw(random, 0, 3) : c_ + draw(random, 0, 3);
   const std::ptrdiff_t step =
       (interleaved ? c_ : static_cast<std::ptrdiff_t>(b_) * stride + draw(random, 0, 5)) * extent_;
@@ -162,7 +162,7 @@ void Layout::subarray(Generator& random) {
   high_ = static_cast<std::ptrdiff_t>(sizes[0]) * sizes[1] * sizes[2] * extent_;
 }
 
-// Makes a * b shuffled blocks of c units (or of lengths with the same sum), with gaps.
+// Creates a * b shuffled blocks of c units (or of lengths with the same sum), with gaps.
 void Layout::indexed(Generator& random) {
   if (a_ * b_ > 20000) return subarray(random);
   const std::size_t blocks = static_cast<std::size_t>(a_) * static_cast<std::size_t>(b_);

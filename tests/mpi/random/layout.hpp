@@ -1,8 +1,8 @@
 // One side's layout of an exchange: a random datatype, and the offset of each of its bytes, computed independently of
 // the library.
 //
-// Owns the datatype and frees it; must die before MPI_Finalize, and may die before a non-blocking operation with it is
-// complete.
+// Owns the datatype and frees it; must be destroyed before MPI_Finalize, and may be destroyed before a non-blocking
+// operation with the datatype is complete.
 #pragma once
 
 #include <mpi.h>
@@ -16,7 +16,7 @@ namespace random_exchange {
 
 class Layout {
  public:
-  // `extra`: room for more units than the message has, if the arrangement allows it (receives).
+  // `extra`: space for more units than the message has, if the arrangement allows it (receives).
   Layout(const Exchange& exchange, Generator& random, bool extra);
   ~Layout() { MPI_Type_free(&type_); }
   Layout(const Layout&) = delete;
@@ -25,15 +25,15 @@ class Layout {
   MPI_Datatype type() const { return type_; }
   int count() const { return count_; }
   const std::string& name() const { return name_; }
-  // Bytes of a buffer, and the offset of the address that is passed to MPI (types may have data below it).
+  // Buffer size in bytes, and the offset of the address that is passed to MPI (types may have data below it).
   std::size_t span() const { return static_cast<std::size_t>(high_ - low_) + 2 * kGuard; }
   std::size_t origin() const { return static_cast<std::size_t>(kGuard - low_); }
 
-  // Puts the message's bytes, in the order of the signature, into their places in a buffer of span() bytes.
+  // Stores the message's bytes, in signature order, at their positions in a buffer of span() bytes.
   void place(const std::vector<unsigned char>& message, std::vector<unsigned char>& buffer) const;
 
  private:
-  static constexpr std::ptrdiff_t kGuard = 64;  // also after the data: must not change
+  static constexpr std::ptrdiff_t kGuard = 64;  // before and after the data; must not change
 
   struct Run {
     std::ptrdiff_t offset;  // bytes

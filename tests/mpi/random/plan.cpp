@@ -18,7 +18,7 @@ std::size_t draw_bytes(Generator& random, std::size_t largest) {
   return group <= 3 ? 0 : std::min(largest, below + random() % below);
 }
 
-// Draws the factors from which the sides build their types: few long runs, or many short ones.
+// Draws the factors from which the sides build their types: few long segments, or many short ones.
 void draw_factors(Generator& random, Exchange& exchange, std::size_t bytes) {
   const std::size_t units = bytes / exchange.unit_bytes();
   if (units == 0) {
@@ -63,12 +63,12 @@ Exchange draw_exchange(const Settings& settings, int ranks, int index, bool wild
   };
   exchange.send_device = device();
   exchange.receive_device = device();
-  // A blocking send to oneself, or to a rank that has not begun to receive, would never complete.
+  // A blocking send to oneself, or to a rank that does not receive yet, would never complete.
   const bool may_block = !wild && exchange.source != exchange.target;
   exchange.send = static_cast<SendHow>(
       draw(random, may_block ? 0 : static_cast<int>(SendHow::kIsend), static_cast<int>(SendHow::kPersistentSsend)));
-  // Buffered sends of device memory would make the library stage the data in the user's host buffer: that is permitted,
-  // but the buffer attached here is meant for small messages.
+  // The library stages buffered sends of device memory in the user's host buffer: that is permitted, but the buffer
+  // attached here is meant for small messages.
   if (exchange.send == SendHow::kIbsend && exchange.bytes() > 60000) exchange.send = SendHow::kIsend;
   exchange.receive =
       wild ? ReceiveHow::kAnyMprobe : static_cast<ReceiveHow>(draw(random, 0, static_cast<int>(ReceiveHow::kImprobe)));

@@ -2,7 +2,7 @@
 //
 // An exchange is one message. Its signature (the sequence of basic types) is a short random unit, repeated a * b * c
 // times; each side chooses its own layout in memory (layout.hpp). Every exchange and every side draws from its own
-// generator, so that a rank computes only the exchanges it takes part in.
+// generator, so a rank computes only its own exchanges.
 #pragma once
 
 #include <mpi.h>
@@ -19,7 +19,7 @@ namespace random_exchange {
 
 using Generator = std::mt19937_64;
 
-// A generator for one purpose: equal on all ranks.
+// Returns a generator for one purpose, the same on all ranks.
 Generator generator(std::uint64_t seed, std::uint64_t index, std::uint64_t purpose);
 
 // Returns a number uniform in [lowest, highest], the same on every machine (the standard's distributions are not).
@@ -53,10 +53,11 @@ struct Exchange {
   std::size_t bytes() const { return unit_bytes() * units(); }
 };
 
-// Exchanges that are pending together. All ranks go through them in the order of their index.
+// Exchanges that are pending together. All ranks process them in index order.
 struct Batch {
   int number;
-  // True if every receive takes any message (by MPI_Mprobe with both wildcards) after all sends have been started.
+  // True if every receive accepts any message (through MPI_Mprobe with both wildcards) after all sends have been
+  // started.
   bool wild;
   std::vector<Exchange> exchanges;
 };
@@ -66,8 +67,8 @@ struct Settings {
   int exchanges = 2000;
   std::size_t largest = std::size_t{4} << 20;  // bytes of the largest message
   std::vector<hr::test::MemoryKind> kinds = {hr::test::MemoryKind::kHost};
-  int devices = 0;  // number that every rank can use; half of the buffers are on one of them
-  // A file that ends the run; if empty, the run is one pass.
+  int devices = 0;  // number usable on every rank; half of the buffers are on one of them
+  // A file that ends the run; if empty, there is a single pass.
   std::string until;
 };
 

@@ -41,9 +41,9 @@ class Player {
     if (lane == 0) CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
     const MPI_Comm comm = comms_[lane];
     std::vector<std::unique_ptr<Endpoint>> endpoints;
-    std::vector<Endpoint*> expected;  // to be received by probes with wildcards
+    std::vector<Endpoint*> expected;  // to be received through probes with wildcards
     for (const Exchange& exchange : batch.exchanges) {
-      // The receive is first, because a message to this rank itself may be sent synchronously.
+      // The receive comes first because a message to this rank itself may be sent synchronously.
       if (exchange.target == rank_) {
         endpoints.push_back(std::make_unique<Endpoint>(settings_, exchange, Endpoint::Side::kReceive));
         if (batch.wild) expected.push_back(endpoints.back().get());
@@ -80,7 +80,7 @@ class Player {
     }
   }
 
-  // Completes all requests that were started, by one of MPI's functions.
+  // Completes all started requests with one of MPI's functions.
   void complete(const Batch& batch, const std::vector<std::unique_ptr<Endpoint>>& endpoints) const {
     std::vector<Endpoint*> open;
     for (const auto& endpoint : endpoints) {

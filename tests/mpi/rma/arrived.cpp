@@ -1,7 +1,7 @@
 // MPI_Win_flush, MPI_Win_flush_all, MPI_Win_unlock and MPI_Win_unlock_all return once the data is in the target's
 // memory (MPI 5.0 section 12.5): the origin sees that through a file that both have mapped, since the ranks run on one
-// machine even if the library takes them for ranks of two hosts. MPI_Win_flush_local and requests free the origin's
-// buffer.
+// machine even if the library treats them as ranks on two hosts. MPI_Win_flush_local and requests make the origin's
+// buffer reusable.
 //
 //   arrived
 #include <fcntl.h>
@@ -22,7 +22,7 @@ constexpr std::size_t kWords = 30000;
 constexpr int kRounds = 40;
 constexpr std::size_t kLengths[] = {1, 400, kWords};
 
-// Returns memory for all ranks, in a file without a name that all have mapped.
+// Returns memory for all ranks, in an unnamed file that all have mapped.
 std::int64_t* map_shared(std::size_t bytes, int rank) {
   char path[4096] = {};
   int file = -1;

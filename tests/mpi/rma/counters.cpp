@@ -1,4 +1,4 @@
-// Atomicity and mutual exclusion: counters that all ranks update at once by every kind of update, on windows of every
+// Atomicity and mutual exclusion: counters that all ranks update at once with every kind of update, on windows of every
 // kind (argument), and critical sections protected by an exclusive lock.
 #include <algorithm>
 #include <cstdint>
@@ -17,7 +17,7 @@ Value& at(const WindowMemory& memory, int index) {
   return static_cast<Value*>(memory.own())[index];
 }
 
-// Draws tickets: every number appears once.
+// Draws tickets: every number occurs once.
 void tickets(const check::Environment& mpi, const std::string& kind) {
   WindowMemory memory(kind, 64, 8);
   at<std::int64_t>(memory, 0) = 0;
@@ -65,7 +65,7 @@ void swaps_tell(const check::Environment& mpi, const std::string& kind, MPI_Data
   CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-// One number is updated by additions of all forms, some non-blocking, by compare-and-swap loops, and by its owner.
+// One number is updated with additions of all forms, some non-blocking, with compare-and-swap loops, and by its owner.
 template <class Value>
 void sums(const check::Environment& mpi, const std::string& kind, MPI_Datatype type, bool swaps) {
   WindowMemory memory(kind, 16 * sizeof(Value), static_cast<int>(sizeof(Value)));
@@ -106,7 +106,7 @@ void sums(const check::Environment& mpi, const std::string& kind, MPI_Datatype t
   CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-// Reads, adds and writes: correct only if no other rank does the same at that time.
+// Reads, adds and writes: correct only under mutual exclusion.
 void exclusion(const check::Environment& mpi, const std::string& kind) {
   WindowMemory memory(kind, 64, 1);
   at<int>(memory, 0) = 0;
@@ -123,7 +123,7 @@ void exclusion(const check::Environment& mpi, const std::string& kind) {
     CHECK_OK(MPI_Win_unlock(target, memory.window));
     if (i % 5 == 0) {  // readers among the writers
       CHECK_OK(MPI_Win_lock(MPI_LOCK_SHARED, target, 0, memory.window));
-      for (int again = 0; again < 10; ++again) {  // the value does not change while they have the lock
+      for (int again = 0; again < 10; ++again) {  // the value does not change while this rank holds the lock
         int other = -1;
         CHECK_OK(MPI_Get(&other, 1, MPI_INT, target, place, 1, MPI_INT, memory.window));
         CHECK_OK(MPI_Win_flush(target, memory.window));
@@ -141,7 +141,7 @@ void exclusion(const check::Environment& mpi, const std::string& kind) {
   CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-// Single elements are updated while another rank begins to use vectors at the same place: once in each window.
+// Single elements are updated while another rank starts to use vectors at the same location: once in each window.
 void vectors_among_elements(const check::Environment& mpi, const std::string& kind) {
   constexpr int kLength = 2048, kElements = 2000, kVectors = 60;
   const std::vector<std::int64_t> ones(kLength, 1);
@@ -165,7 +165,7 @@ void vectors_among_elements(const check::Environment& mpi, const std::string& ki
   }
 }
 
-// Accumulates of one origin to one place are applied in their order, both short and long ones.
+// Accumulates from one origin to one location are applied in order, both short and long ones.
 void order(const check::Environment& mpi, const std::string& kind) {
   constexpr int kLong = 20000;
   WindowMemory memory(kind, kLong * sizeof(int), 4);
@@ -219,7 +219,7 @@ void pairs(const check::Environment& mpi, const std::string& kind) {
   CHECK_EQ(at<Pair>(memory, 1).index, -1);
 }
 
-// Every operation of the table, once, compared with C++.
+// Every operation of the table, once, compared with the C++ result.
 void operations(const check::Environment& mpi, const std::string& kind) {
   WindowMemory memory(kind, 64, 4);
   const int target = (mpi.rank + 1) % mpi.size;

@@ -1,4 +1,4 @@
-// Wrong use of windows: the error has the right class, and a text that describes the mistake.
+// Incorrect use of windows: the error has the right class, and a message that describes the mistake.
 #include <string>
 #include <vector>
 

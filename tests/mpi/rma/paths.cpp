@@ -1,6 +1,6 @@
-// Every path to a target's memory (src/rma/window.hpp) is actually used: the library counts operations by the system,
-// by the network and by messages; operations on its own and on mapped memory are in none of these counters. Rank 0 is
-// the origin, the last rank the target.
+// Every path to a target's memory (src/rma/window.hpp) is actually used: the library counts operations through system
+// calls, over the network and with messages; operations on its own and on mapped memory are in none of these counters.
+// Rank 0 is the origin, the last rank the target.
 //
 //   paths <own|mapped|system|network|message> <create|allocate|dynamic>
 #include <cstdint>

@@ -1,9 +1,9 @@
-// Rank 0 reads its own memory, by calls that complete at once, until the others have changed it: these calls must serve
-// the others' operations, which arrive as messages (MPI 5.0 section 12.7.3).
+// Rank 0 reads its own memory, with calls that complete at once, until the others have changed it: these calls must
+// serve the others' operations, which arrive as messages (MPI 5.0 section 12.7.3).
 //
 //   polling <create|allocate|shared|dynamic> <fetch|get|rget|flush_all|lock|accumulate|collective|null|error|at_once>
 //
-// at_once: one round for each of the calls that wait for nothing, whatever they are about.
+// at_once: one round for each of the calls that wait for nothing, whatever their purpose.
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -17,7 +17,7 @@ using rma_test::WindowMemory;
 
 constexpr int kUpdates = 20;
 
-// Calls that wait for nothing: nobody is at the other end, or the operation is complete as soon as it begins.
+// Calls that wait for nothing: there is no peer, or the operation completes as soon as it starts.
 class AtOnce {
  public:
   AtOnce() {

@@ -1,5 +1,5 @@
 // A rank dies while others depend on it in a window (mpiexec --enable-recovery): every wait ends with an error that
-// names it, the others continue, and the window can be freed.
+// names the rank, the others continue, and the window can be freed.
 //
 //   process_failure <fence|start|wait|lock|flush|request>
 #include <mpi-ext.h>
@@ -88,7 +88,7 @@ void wait(Case& it) {
   CHECK_OK(MPI_Group_free(&victim));
 }
 
-// The victim dies with a lock that others wait for.
+// The victim dies while it holds a lock that others wait for.
 void lock(Case& it) {
   open(it, "allocate");
   if (it.rank == it.victim) CHECK_OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, it.win));

@@ -1,5 +1,5 @@
-// Passive target: rank 0 makes no MPI call until the others have finished their operations on its memory, which they
-// report without MPI.
+// Passive target: rank 0 makes no MPI call until the other ranks have finished their operations on its memory, which
+// they report without MPI.
 //
 //   progress <allocate|create|dynamic|shared>
 #include <cstdint>

@@ -1,14 +1,14 @@
 // Thousands of random puts, gets, accumulates and get-accumulates with random datatypes on both sides, in epochs of all
-// kinds, compared with a model of every rank's memory that all ranks compute from one seed; every element is checked
-// after every epoch, and every result, too.
+// kinds, compared with a model of every rank's memory that all ranks compute from one seed; every element and every
+// result is checked after every epoch.
 //
 //   random_mix <create|allocate|shared|dynamic> [--seed N] [--epochs N] [--memory KIND]
 //              [--mappings none|some]
 //
 // --memory: kind for windows of "create" and for origins' buffers (tests/gpu/device_memory.hpp), host by default.
 // --mappings: whether this process maps device memory of others.
-// Within an epoch puts, gets and updates have separate places in the target, so that the result is determined; updates
-// of several origins may be in the same places.
+// Within an epoch, puts, gets and updates use separate target locations, so that the result is determined; updates from
+// several origins may use the same locations.
 #include <algorithm>
 #include <array>
 #include <complex>
@@ -32,7 +32,7 @@ using Random = std::mt19937_64;
 
 int below(Random& random, int limit) { return static_cast<int>(random() % static_cast<unsigned>(limit)); }
 
-// A datatype over some base type, and the elements of a row that it contains, in the order of its typemap.
+// A datatype over some base type, and the row elements that it contains, in typemap order.
 struct Shape {
   MPI_Datatype type = MPI_DATATYPE_NULL;
   int count = 1;
@@ -48,7 +48,7 @@ Shape contiguous(MPI_Datatype base, int elements) {
   return shape;
 }
 
-// Makes a type of `elements` elements, placed anywhere within 4 * elements.
+// Creates a type of `elements` elements, placed anywhere within 4 * elements.
 Shape random_shape(Random& random, MPI_Datatype base, int elements) {
   Shape shape;
   shape.derived = true;
@@ -100,7 +100,7 @@ enum class Kind { kPut, kGet, kUpdate, kFetchUpdate, kRead };
 struct Call {
   Kind kind;
   int origin, target;
-  int begin;  // element of the target's memory where its place begins
+  int begin;  // first element of its location in the target's memory
   Shape at_target, at_origin;
   bool by_request;
   bool alone;  // as MPI_Fetch_and_op
@@ -173,7 +173,7 @@ class Mix {
     return values;
   }
 
-  // Draws the calls of all ranks in this epoch, the same everywhere.
+  // Draws the calls of all ranks in this epoch, the same on each rank.
   std::vector<Call> plan(bool passive) {
     std::vector<Call> calls;
     const int number = 1 + below(random_, 4 * size_);

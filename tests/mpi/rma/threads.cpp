@@ -1,4 +1,4 @@
-// Several threads of each rank work on one window, and on a window of each thread, at once.
+// Several threads of each rank work concurrently on one window, and on a window per thread.
 #include <pthread.h>
 
 #include <cstdint>
@@ -19,7 +19,7 @@ void in_threads(const std::function<void(int)>& work) {
   for (std::thread& each : threads) each.join();
 }
 
-// All threads use one window with one counter and a place for each thread.
+// All threads use one window with one counter and a slot for each thread.
 void together(const check::Environment& mpi, const std::string& kind) {
   rma_test::WindowMemory memory(kind, 8 * (1 + kThreads * static_cast<std::size_t>(mpi.size)), 8);
   auto* const own = static_cast<std::int64_t*>(memory.own());

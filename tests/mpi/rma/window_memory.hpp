@@ -11,8 +11,8 @@
 
 namespace rma_test {
 
-// Created by every rank: has memory of `bytes` bytes in a window of the kind "create", "allocate", "shared" or
-// "dynamic".
+// `bytes` bytes of memory in a window of the kind "create", "allocate", "shared" or "dynamic". Construction is
+// collective.
 class WindowMemory {
  public:
   // `memory`: memory for "create" and "dynamic"; if null, it is allocated from the heap.
@@ -48,7 +48,7 @@ class WindowMemory {
   }
   ~WindowMemory() {
     if (kind_ == "dynamic") {
-      // Waits until no rank uses the window any more.
+      // Waits until no rank uses the window.
       MPI_Group group;
       CHECK_OK(MPI_Win_get_group(window, &group));
       CHECK_OK(MPI_Group_free(&group));
@@ -61,7 +61,7 @@ class WindowMemory {
   WindowMemory(const WindowMemory&) = delete;
   WindowMemory& operator=(const WindowMemory&) = delete;
 
-  // Returns the target_disp of a byte of a rank's memory, which is a multiple of its unit.
+  // Returns the target_disp of a byte in a rank's memory; `byte` is a multiple of the rank's displacement unit.
   MPI_Aint displacement(int rank, std::size_t byte) const {
     const auto at = static_cast<std::size_t>(rank);
     return starts_[at] + static_cast<MPI_Aint>(byte) / units_[at];

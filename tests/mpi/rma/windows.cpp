@@ -43,7 +43,7 @@ void kinds(const check::Environment& mpi) {
   CHECK_OK(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win));
   check_attributes(win, MPI_BOTTOM, 0, 1, MPI_WIN_FLAVOR_DYNAMIC);
   CHECK_OK(MPI_Win_free(&win));
-  // Ranks of the window are in the order of its group.
+  // The window's ranks are in group order.
   MPI_Comm turned;
   CHECK_OK(MPI_Comm_split(MPI_COMM_WORLD, 0, -mpi.rank, &turned));
   CHECK_OK(MPI_Win_allocate(8, 8, MPI_INFO_NULL, turned, &base, &win));
@@ -236,7 +236,7 @@ void dynamic(const check::Environment& mpi) {
   CHECK_OK(MPI_Win_free(&win));
 }
 
-// Creates many windows at once, and many one after the other.
+// Creates many windows at once, and many consecutively.
 void many(const check::Environment& mpi) {
   std::vector<MPI_Win> windows(30);
   std::vector<int*> bases(30);

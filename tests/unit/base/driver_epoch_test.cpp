@@ -13,7 +13,7 @@ std::uint64_t epoch_of_a_call() {
   return DriverEpoch::current();
 }
 
-// One test only: a process goes through these states once.
+// A single test, because a process passes through these states once.
 TEST(DriverEpoch, EndsWhenTheProgramMayHaveUsedADevice) {
   {
     const LibraryGuard call;

@@ -1,4 +1,4 @@
-// The last-level cache of CPUs, on a synthetic machine, and on this one.
+// The last-level cache of CPUs, on a synthetic machine and on this one.
 #include "base/last_cache.hpp"
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ TEST_F(LastCache, TheHighestLevel) {
   add(5, 3, 3, "0-7,64-71");
   EXPECT_EQ(of(5), "0-7,64-71");
   add(6, 0, 1, "6");
-  EXPECT_EQ(of(6), "");  // a core's own cache contains no information about other cores
+  EXPECT_EQ(of(6), "");  // a private cache reveals nothing about other cores
   EXPECT_EQ(of(7), "");  // there is no such CPU
 }
 

@@ -10,7 +10,7 @@ namespace {
 struct Element {
   explicit Element(int number) : value(number) {}
   Element(const Element&) = delete;
-  virtual ~Element() = default;  // makes this not standard-layout; the offset must still be correct
+  virtual ~Element() = default;  // makes this type non-standard-layout; the offset must still be correct
   int value;
   Link link;
   Link other;

@@ -35,7 +35,7 @@ TEST(LibraryLock, SuspendLetsOthersInAndResumeRestoresTheDepth) {
   LibraryGuard inner;
   const int depth = LibraryLock::suspend();
   EXPECT_EQ(depth, 2);
-  std::thread([] { LibraryGuard guard; }).join();  // would deadlock were the lock still held
+  std::thread([] { LibraryGuard guard; }).join();  // would deadlock if the lock were still held
   LibraryLock::resume(depth);
 }
 

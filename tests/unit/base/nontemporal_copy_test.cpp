@@ -11,7 +11,7 @@
 namespace hr {
 namespace {
 
-// Copies any length from and to any address, and changes no other byte.
+// Copies any length between any addresses, and changes no other byte.
 TEST(NontemporalCopy, CopiesWhatIsAskedForAlone) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(testing::Message() << "seed " << seed);

@@ -21,7 +21,7 @@ struct Thing final : Object {
 
 Arena<Thing>& arena() { return Arena<Thing>::instance(); }
 
-// Not inline, so that the compiler does not know the value that a program passes.
+// Not inline, so that the compiler does not know the value passed by the program.
 [[gnu::noinline]] bool owns(const void* address) { return arena().owns(address); }
 
 TEST(Arena, KnowsItsLiveObjectsAndNothingElse) {

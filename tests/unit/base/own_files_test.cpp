@@ -1,4 +1,4 @@
-// Files read from directories that every user may write to: their owners are checked, and no read blocks.
+// Files read from world-writable directories: their owners are checked, and no read blocks.
 #include "base/own_files.hpp"
 
 #include <fcntl.h>
@@ -21,12 +21,12 @@ class OwnFiles : public testing::Test {
   ~OwnFiles() override { std::filesystem::remove_all(directory_); }
   [[nodiscard]] std::string path(const char* name) const { return directory_ + "/" + name; }
 
-  // Returns the reason why the file is not read, or an empty string if it is.
+  // Returns the reason why the file is refused, or an empty string if it is read.
   static std::string refusal(const std::string& path, std::size_t most = 100) {
     std::string text;
     return read_file(path, most, &text).ok() ? "" : take_detail();
   }
-  // Returns the reason why the file is not accepted as one of this user.
+  // Returns the reason why the file is not accepted as this user's.
   static std::string refusal_of(const std::string& path, std::size_t least) {
     const int descriptor = ::open(path.c_str(), O_RDONLY | O_NONBLOCK);
     const Status status = check_own_file(descriptor, path, least);

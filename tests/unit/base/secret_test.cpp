@@ -1,4 +1,4 @@
-// Secrets: removal from texts, and conversion to digits and back. The hash is tested with mpiexec's greeting.
+// Secrets: removal from strings, and conversion to digits and back. The hash is tested with mpiexec's greeting.
 #include "base/secret.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// The shared-memory file: the same memory for all that have it open, zero at first, and no file remains after a
-// failure.
+// The shared-memory file: all processes that have it open share the same memory, initially zero, and no file remains
+// after a failure.
 #include "base/shared_file.hpp"
 
 #include <fcntl.h>
@@ -83,7 +83,7 @@ TEST(SharedFile, IsMadeByTheFirstWhoComes) {
   EXPECT_FALSE(exists(path));
 }
 
-// Names that another user could have created, as far as a test by one user can check that.
+// Names that another user could have created, as far as a test with one user can check that.
 TEST(SharedFile, TakesNoFileThatOthersCouldHaveMade) {
   const std::string path = path_for("foreign");
   const std::string target = path_for("target");

@@ -1,4 +1,4 @@
-// Errors for wrong arguments: the class is right, and the text names the function, the argument and the value.
+// Errors for invalid arguments: the class is correct, and the message names the function, the argument and the value.
 #include "check.hpp"
 
 namespace hr::test {

@@ -1,4 +1,4 @@
-// Checks of an error code: its class, and its text from MPI_Error_string.
+// Checks of an error code: its class, and its string from MPI_Error_string.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Classes, codes and texts, of the standard and of the program (MPI 5.0 sections 9.4 and 9.5).
+// Classes, codes and strings, predefined and user-defined (MPI 5.0 sections 9.4 and 9.5).
 #include "check.hpp"
 
 namespace hr::test {

@@ -12,7 +12,7 @@ using ::testing::ExitedWithCode;
 
 class Lifetime : public ::testing::Test {
  protected:
-  // Starts a fresh process for each statement, without the preceding tests.
+  // Starts a new process for each statement, without the preceding tests.
   void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
 };
 

@@ -1,4 +1,4 @@
-// One initialisation for all tests of this program; errors are returned as codes.
+// A single initialisation for all tests of this program; errors are returned as codes.
 #include <gtest/gtest.h>
 #include <mpi.h>
 

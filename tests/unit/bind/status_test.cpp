@@ -17,7 +17,7 @@ TEST(StatusFields, ElementsSetAreElementsGot) {
   MPI_Get_count(&status, MPI_BYTE, &count);
   EXPECT_EQ(count, 24);
   MPI_Get_count(&status, MPI_LONG_DOUBLE, &count);
-  EXPECT_EQ(count, MPI_UNDEFINED) << "24 bytes are no whole number of 16";
+  EXPECT_EQ(count, MPI_UNDEFINED) << "24 bytes are not a multiple of 16";
   int flag = 0;
   MPI_Test_cancelled(&status, &flag);
   EXPECT_TRUE(flag);

@@ -1,4 +1,4 @@
-// Processes that share memory: the token in a directory, and the hosts derived from all views.
+// Detection of processes that share memory: the token in a directory, and the hosts derived from all views.
 #include "boot/host_view.hpp"
 
 #include <gtest/gtest.h>
@@ -82,7 +82,7 @@ TEST(HostView, RemovesWhatAKilledJobHasLeft) {
 TEST(HostView, NoDirectoryIsWhatIsSaidInstead) {
   const Directory here;
   EXPECT_TRUE(HostView(here.path() + "/none", "job", "name").text().starts_with("name."));
-  // Another user's file of that name is not a token.
+  // Another user's file with that name is not a token.
   std::ofstream(here.path() + "/headrace.job.host") << "text";
   EXPECT_TRUE(HostView(here.path(), "job", "name").text().starts_with("name."));
   std::filesystem::create_symlink("../x", here.path() + "/headrace.other.host");

@@ -1,4 +1,4 @@
-// Agreement of a job at its start, with launchers of several kinds: one thread per process and one key-value space.
+// Agreement within a job at its start, with several kinds of launchers: one thread per process and one key-value space.
 #include "boot/job_exchange.hpp"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,8 @@ struct Space {
 };
 
 struct Kind {
-  bool ours;            // behaves like Headrace's: names jobs, lets a process wait for a value, and compares views
+  bool ours;            // behaves like Headrace's launcher: names jobs, lets a process wait for a value, and compares
+                        // views
   bool declares_hosts;  // the launcher declares the processes' hosts, whatever they detect
 };
 

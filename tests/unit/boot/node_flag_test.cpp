@@ -1,4 +1,4 @@
-// Flags between the processes of a host: files with names in a directory that all users share.
+// Flags between processes on a host: named files in a directory that all users share.
 #include "boot/node_flag.hpp"
 
 #include <gtest/gtest.h>

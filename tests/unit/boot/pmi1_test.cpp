@@ -14,7 +14,7 @@
 namespace hr::boot {
 namespace {
 
-// Replies to each line with answers[command]; a missing command ends the conversation.
+// Replies to each line with answers[command]; an unknown command ends the conversation.
 class ScriptedLauncher {
  public:
   explicit ScriptedLauncher(std::map<std::string, std::string> answers) : answers_(std::move(answers)) {
@@ -27,7 +27,7 @@ class ScriptedLauncher {
     thread_ = std::thread([this, server = ends[1]] { serve(server); });
   }
   ~ScriptedLauncher() {
-    ::shutdown(client_, SHUT_RDWR);  // harmless if the client has closed it
+    ::shutdown(client_, SHUT_RDWR);  // no effect if the client has closed it
     thread_.join();
     for (const char* name : {"PMI_FD", "PMI_RANK", "PMI_SIZE"}) ::unsetenv(name);
   }
@@ -110,7 +110,7 @@ TEST(Pmi1, ValuesOfManyProcessesTakeOneRequest) {
   auto answers = friendly();
   answers["cmd=get_numbered kvsname=headrace_12_ab key=at-*-x first=4 count=4"] =
       "cmd=get_numbered_result rc=0 values=four;;six;";
-  answers["init"] += " keeps_files=1";  // our launcher: the questions of the handshake come in one piece
+  answers["init"] += " keeps_files=1";  // Headrace's launcher: the handshake's queries arrive in one piece
   const ScriptedLauncher launcher(answers);
   ASSERT_TRUE(init().ok()) << take_detail();
   EXPECT_EQ(identity().appnum, 2);

@@ -58,7 +58,7 @@ TEST(PmixAbi, KeysAreTheLibrarys) {
   EXPECT_EQ(std::string(kUniverseSize), PMIX_UNIV_SIZE);
 }
 
-// True if parameters and results have types that are passed in the same way.
+// True if parameters and results have types with the same calling convention.
 template <class Ours, class Theirs>
 struct Passed : std::false_type {};
 template <class Result, class... Parameters, class TheirResult, class... TheirParameters>

@@ -1,5 +1,5 @@
-// A port to which strangers connect: a caller without the secret is dropped soon and does not keep others out, and no
-// message shows the secret.
+// A port to which strangers connect: a caller without the secret is dropped soon and does not lock out others, and no
+// message reveals the secret.
 #include "boot/port.hpp"
 
 #include <arpa/inet.h>
@@ -64,7 +64,7 @@ class Strangers {
   std::vector<int> sockets_;
 };
 
-// Advances both sides until the caller is accepted; returns null after this number of seconds.
+// Advances both sides until the caller is accepted; returns null after `seconds` seconds.
 std::unique_ptr<Channel> accept(Port& port, Channel& caller, double seconds) {
   std::unique_ptr<Channel> accepted;
   for (const double end = now_seconds() + seconds; now_seconds() < end && (accepted == nullptr || !caller.greeted());) {

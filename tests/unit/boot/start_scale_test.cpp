@@ -1,5 +1,5 @@
 // The start of a job of up to 10,000 processes, process by process, with a launcher that replies as if the others
-// existed: messages and bytes of each kind of process, and the memory it keeps. `--gtest_print_time=0` with this
+// existed: messages and bytes of each kind of process, and the memory that it keeps. `--gtest_print_time=0` with this
 // program prints the table of docs/adr/0025-who-is-on-my-host.md.
 #include <gtest/gtest.h>
 #include <malloc.h>
@@ -16,17 +16,17 @@
 namespace hr::boot {
 namespace {
 
-// Bytes of a network address as a launcher stores it: UCX's of a host with one Ethernet, as text.
+// Bytes of a network address as a launcher stores it: a UCX address on a host with one Ethernet interface, as text.
 constexpr std::size_t kAddress = 300;
 
 struct Counts {
-  std::size_t messages = 0;  // messages to the launcher, each of which has a reply
+  std::size_t messages = 0;  // messages to the launcher, each with a reply
   std::size_t fences = 0;
   std::size_t put = 0;  // bytes of keys and values
   std::size_t got = 0;
 };
 
-// Keys put by process 0 and a host's first process, for later processes.
+// Keys put by process 0 and by the first process of each host, for later processes.
 struct Job {
   bool ours;
   int ranks;

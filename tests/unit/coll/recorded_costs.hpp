@@ -1,4 +1,4 @@
-// Recorded costs: microseconds that each algorithm took on ranks of one host that each have a core.
+// Recorded costs: microseconds that each algorithm took on ranks of one host with a core each.
 //
 // Measured on 2026-11-27 on 64 virtual cores of Intel Xeons (docs/performance/intel-xeon.md) with the benchmark
 // `collective` and each algorithm forced (HEADRACE_COLL_FORCE): medians on 33 and 48 ranks; on 62 and 64 ranks

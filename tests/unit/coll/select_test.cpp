@@ -198,7 +198,7 @@ TEST_F(SelectTest, TunedRowsAskWhetherProcessesOutnumberTheCores) {
   EXPECT_EQ(chosen(made), "ring");
 }
 
-// Long vectors use a ring of slots; on shared cores, this begins at 128 KiB.
+// Long vectors use a ring of slots; on shared cores, from 128 KiB on.
 TEST_F(SelectTest, LongVectors) {
   Query made = query(Operation::kAllreduce, 1 << 20, 8);
   made.element = 4;
@@ -255,7 +255,7 @@ TEST_F(SelectTest, ShortVectorsOfProcessesWithCoresOfTheirOwn) {
   EXPECT_EQ(of(Operation::kReduce, 8, 8192), "cells");
 }
 
-// Partial results need flags and room for all steps.
+// Partial results need flags and space for all steps.
 TEST_F(SelectTest, PartialsHaveTheirLimits) {
   const Algorithm* doubling = find_algorithm(Operation::kAllreduce, "cells_doubling");
   const Algorithm* binomial = find_algorithm(Operation::kReduce, "cells_binomial");
@@ -315,7 +315,7 @@ TEST_F(SelectTest, BlocksLongerThanACellGoThroughSlots) {
   }
 }
 
-// If there are many processes, each reads long blocks from the owners' buffers instead of slots that all of them fill.
+// With many processes, each reads long blocks from the owners' buffers instead of slots that all of them fill.
 TEST_F(SelectTest, BlocksOfMany) {
   Query made = query(Operation::kAlltoall, 64, 64);
   made.sharing = Sharing::kDataSlots;
@@ -346,7 +346,7 @@ double cost_of(const RecordedCosts& record, const RecordedNames& names, const Qu
 }
 
 // For ranks with a core each, on either side of each number of ranks at which a row ends, no choice takes much longer
-// than the best one of the record.
+// than the best recorded one.
 TEST_F(SelectTest, NoChoiceIsFarFromTheBestOnes) {
   constexpr double kFactor = 1.5;
   std::set<int> limits{32, 33, 48, 64};
@@ -446,7 +446,7 @@ TEST_F(SelectTest, HostsAndRanksPerHostAreAskedFor) {
   EXPECT_EQ(chosen(made), "ring");
 }
 
-// A plan is found only for its own key.
+// A plan is found only under its own key.
 TEST_F(SelectTest, PlansOfOtherCallsAreNotTaken) {
   Plans plans;
   PlanKey key{.bytes = 8, .span = 8, .element = 4, .kind = 12u << 8};

@@ -28,7 +28,7 @@ std::string file_with(const std::string& rows) {
   return file_with(rows, R"({"cpu": "Some CPU", "cpus": 2, "gpus": ["NVIDIA H200"]})");
 }
 
-// Returns the reason why the text is refused.
+// Returns the reason why the text is rejected.
 std::string refusal(const std::string& text) {
   std::vector<SelectionRow> rows(7);
   EXPECT_EQ(parse(text, kMachine, &rows), Status(Errc::kArg)) << text;
@@ -111,7 +111,7 @@ TEST(TuningFileTest, WhatIsNoTuningFileIsRefused) {
   EXPECT_REFUSED("{}", "\"format\"");
   EXPECT_REFUSED(R"({"format": 1, "colour": "red"})", "colour");
   EXPECT_REFUSED(file_with(kRows, "{}", "2"), "format");
-  EXPECT_REFUSED(file_with(kRows, "{}", "\"1\""), "whole number");
+  EXPECT_REFUSED(file_with(kRows, "{}", "\"1\""), "integer");
   EXPECT_REFUSED(file_with("{}"), "list of rows");
   EXPECT_REFUSED(file_with("[3]"), "row 1");
 }
@@ -134,8 +134,9 @@ TEST(TuningFileTest, AWrongRowIsNamedByItsNumber) {
   const auto second = [&](const std::string& row) { return file_with("[" + good + row + "]"); };
   EXPECT_REFUSED(second(R"({"algorithm": "linear"})"), "row 2: there is no \"operation\"");
   EXPECT_REFUSED(second(R"({"operation": "bcast"})"), "row 2: there is no \"algorithm\"");
-  EXPECT_REFUSED(second(R"({"operation": "cast", "algorithm": "linear"})"), "row 2: \"cast\" is no operation");
-  EXPECT_REFUSED(second(R"({"operation": "bcast", "algorithm": "ring"})"), "row 2: \"ring\" is no algorithm of bcast");
+  EXPECT_REFUSED(second(R"({"operation": "cast", "algorithm": "linear"})"), "row 2: \"cast\" is not an operation");
+  EXPECT_REFUSED(second(R"({"operation": "bcast", "algorithm": "ring"})"),
+                 "row 2: \"ring\" is not an algorithm of bcast");
   EXPECT_REFUSED(second(R"({"operation": "bcast", "algorithm": 5})"), "row 2: 5");
   EXPECT_REFUSED(second(R"({"operation": "bcast", "algorithm": "linear", "max_bytes": -1})"), "row 2: -1");
   EXPECT_REFUSED(second(R"({"operation": "bcast", "algorithm": "linear", "max_bytes": 1.5})"), "row 2: 1.5");
@@ -152,7 +153,7 @@ TEST(TuningFileTest, EveryTruncationIsRefused) {
   for (std::size_t length = 0; length < end; ++length) refusal(whole.substr(0, length));
 }
 
-// A file with randomly changed bytes is either refused with a reason or accepted as a whole.
+// A file with randomly changed bytes is either rejected with a reason or accepted as a whole.
 TEST(TuningFileTest, DamagedFilesAreTakenOrRefused) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));

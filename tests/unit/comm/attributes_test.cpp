@@ -13,7 +13,7 @@ void* value(std::uintptr_t number) { return reinterpret_cast<void*>(number); }
 
 class AttributesTest : public testing::Test {
  protected:
-  // A keyval whose callbacks write into `log`: "copy 1", "delete 2" each with the value.
+  // Creates a keyval whose callbacks write to `log`: "copy 1" or "delete 2", with the value.
   int logged(bool keep = true) {
     return create_keyval(
         KeyvalKind::kCommunicator,

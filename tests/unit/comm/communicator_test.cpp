@@ -60,7 +60,7 @@ TEST_F(CommunicatorTest, EachUseOfMpiBeginsAnew) {
   EXPECT_EQ(predefined_communicator(abi::kCommSelf), nullptr);
   ASSERT_TRUE(init().ok());
   EXPECT_EQ(world()->name_, "MPI_COMM_WORLD");
-  // A communicator of the first use that the program still holds keeps its context.
+  // A communicator from the first use that the program still holds keeps its context.
   Ref<Communicator> made;
   ASSERT_TRUE(dup(*self(), nullptr, &made).ok());
   EXPECT_NE(made->context(), kept->context());

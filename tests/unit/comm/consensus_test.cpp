@@ -1,5 +1,5 @@
-// ConsensusMember: all members of random sets of processes; the test delivers and loses their messages, and kills
-// members.
+// ConsensusMember: simulates all members of random sets of processes; the test delivers and loses their messages, and
+// kills members.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -30,7 +30,7 @@ class Universe {
     }
   }
 
-  // Makes random steps until none is possible.
+  // Performs random steps until none is possible.
   void run(int deaths) {
     for (;;) {
       const int what = draw(0, 9);

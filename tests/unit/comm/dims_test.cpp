@@ -32,7 +32,7 @@ TEST(DimsTest, IsBalanced) {
   EXPECT_EQ(dims(5, {5, 1}), (List{5, 1}));
 }
 
-// The difference of the largest and the smallest dimension is minimal; grids are the same as those of other libraries.
+// The difference between the largest and the smallest dimension is minimal; grids are the same as in other libraries.
 TEST(DimsTest, IsAsCloseAsOtherLibrariesMakeIt) {
   EXPECT_EQ(dims(7488, {0, 0, 0}), (List{26, 18, 16}));
   EXPECT_EQ(dims(4620, {0, 0, 0}), (List{22, 15, 14}));
@@ -45,7 +45,7 @@ TEST(DimsTest, IsAsCloseAsOtherLibrariesMakeIt) {
   EXPECT_EQ(dims(7488 * 5, {0, 5, 0, 0}), (List{26, 5, 18, 16}));
 }
 
-// Tries every factorisation, one by one.
+// Tries every factorisation.
 int least_spread(int nodes, int least, int largest, int ndims) {
   if (ndims == 0) return nodes == 1 ? largest - least : 1 << 30;
   int best = 1 << 30;

@@ -1,5 +1,5 @@
-// Memory of a process of a job of 10,000 before its first message: tables of boot and comm, and the registry of
-// transports with only `self`.
+// Memory of a process in a job of 10,000 before its first message: tables of boot and comm, and the transport registry
+// with only `self`.
 #include <gtest/gtest.h>
 #include <malloc.h>
 

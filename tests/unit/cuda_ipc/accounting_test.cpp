@@ -1,6 +1,6 @@
-// Bytes of a device in use, over all processes: memory that its owner has freed is still counted, and keeps its
-// content, until no process has it open. On hardware, other programs may use the device, too; therefore, the amounts
-// are large, and compared with a tolerance.
+// Device memory in use, over all processes: memory that its owner has freed is still counted, and keeps its content,
+// until no process has it open. On hardware, other programs may use the device, too; therefore the amounts are large
+// and compared with a tolerance.
 #include <algorithm>
 
 #include "fixture.hpp"
@@ -8,7 +8,7 @@
 namespace cuda_ipc {
 namespace {
 
-// Returns the number of bytes of an allocation.
+// Returns the size of an allocation in bytes.
 std::uint64_t large() { return std::uint64_t{fake_driver() ? 16u : 256u} << 20; }
 
 class Accounting : public Ipc {
@@ -33,14 +33,14 @@ TEST_F(Accounting, CountsWhatOtherProcessesAllocate) {
 TEST_F(Accounting, FreedMemoryStaysUntilTheLastMappingCloses) {
   Remote other;
   other.ask({.what = What::kSelect});
-  (void)open(share(other, 0, 1).handle);  // so that the driver allocates its own memory for mappings
+  (void)open(share(other, 0, 1).handle);  // so that the driver allocates its internal memory for mappings
   const std::uint64_t before = used();
   const Shared shared = share(other, 0, 0x71, large());
   const Address here = open(shared.handle);
   EXPECT_EQ(open(shared.handle), here);
   EXPECT_EQ(other.ask({.what = What::kFree, .address = shared.there}).result, 0);
   expect_used(before + large());
-  // New memory is different memory, even at the same address.
+  // A new allocation is different memory, even at the same address.
   const Shared next = share(other, 0, 0x72, large());
   EXPECT_TRUE(holds(here, 0x71, large()));
   const Address next_here = open(next.handle);

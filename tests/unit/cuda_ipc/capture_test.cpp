@@ -1,4 +1,4 @@
-// Calls allowed while a stream is captured, and the driver's copies of host memory that is registered in part:
+// Calls allowed during a stream capture, and the driver's copies of partly registered host memory:
 // assumptions that the fake driver and the library make (mem/device.hpp, host_copy.hpp).
 #include <sys/mman.h>
 

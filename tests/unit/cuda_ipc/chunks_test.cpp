@@ -1,4 +1,5 @@
-// Memory in chunks (VMM): results of pointer queries, and one chunk in another process by its file descriptor.
+// Memory in chunks (VMM): results of pointer queries, and a chunk mapped in another process through its file
+// descriptor.
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -64,7 +65,7 @@ class Import {
 
 class Chunks : public Ipc {
  protected:
-  // Returns the number of bytes of a chunk: the least that the driver permits.
+  // Returns the size of a chunk in bytes: the minimum that the driver permits.
   static std::size_t bytes() { return Segment::granularity(); }
   static std::uint64_t export_chunk(Remote& other, Address address) {
     const Reply exported = other.ask({.what = What::kExportChunk, .address = address});

@@ -62,7 +62,7 @@ TEST_F(Devices, MemoryOfAProcessThatSeesOneOfThem) {
   int device = -1;
   auto* attribute = hr::test::driver_function<int(void*, int, Address)>("cuPointerGetAttribute");
   EXPECT_EQ(attribute(&device, 9 /* DEVICE_ORDINAL */, here), 0);
-  // A real driver names the device of the context in which the memory was opened.
+  // A real driver reports the device of the context in which the memory was opened.
   if (fake_driver()) {
     EXPECT_EQ(device, 1);
   }

@@ -1,4 +1,4 @@
-// The fake driver's faults on request (tests/fake_cuda/faults.cpp), and its error in a forked child.
+// Faults injected by the fake driver on request (tests/fake_cuda/faults.cpp), and its error in a forked child.
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -9,8 +9,7 @@
 
 namespace cuda_ipc {
 
-inline constexpr std::size_t kBytes = std::size_t{4}
-                                      << 20;  // large enough that on hardware it is an allocation of its own
+inline constexpr std::size_t kBytes = std::size_t{4} << 20;  // large enough to be a separate allocation on hardware
 
 inline bool fake_driver() { return gpu::device_name().rfind("Fake", 0) == 0; }
 
@@ -41,7 +40,7 @@ class Ipc : public hr::test::GpuTest {
   }
   static std::uint64_t used() { return execute({.what = What::kUsed}).value; }
 
-  // Returns ordinals whose memory device 0 of this process can map: its own, and a peer's.
+  // Returns the devices whose memory device 0 of this process can map: itself, and a peer.
   static std::vector<int> reachable_devices() {
     std::vector<int> devices{0};
     auto* can_access = hr::test::driver_function<int(int*, int, int)>("cuDeviceCanAccessPeer");

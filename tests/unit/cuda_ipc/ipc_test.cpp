@@ -29,7 +29,7 @@ TEST_F(Ipc, AnInteriorPointerRefersToTheWholeAllocation) {
     EXPECT_EQ(base, here);
     EXPECT_GE(bytes, kBytes);
     EXPECT_TRUE(holds(here, 0x11));
-    // The handle of the base opens at the same address.
+    // The base's handle opens at the same address.
     EXPECT_EQ(open(shared.handle), here);
     EXPECT_EQ(close(here), 0);
     EXPECT_EQ(close(here), 0);
@@ -119,7 +119,7 @@ TEST_F(Ipc, AttributesAreThoseOfTheMemory) {
   }
 }
 
-// A kernel of the library copies from mapped memory to that of this process, and back.
+// One of the library's kernels copies from mapped memory to this process's memory, and back.
 TEST_F(Ipc, KernelsMayUseIt) {
   gpu::Module module(headrace_fatbin);
   const gpu::Function copy = module.function("hr_copy_16");

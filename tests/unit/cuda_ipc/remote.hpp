@@ -39,8 +39,8 @@ enum class What {
   kUsed,
   kUuid,
   kSetWord,
-  // Memory in chunks, exportable if `value` is not 0. The low half of the reply's value is the descriptor of a chunk,
-  // and the high half the process. `device` is a descriptor to close.
+  // Memory in chunks, exportable if `value` is not 0. The low half of the reply's value is a chunk's descriptor, and
+  // the high half the process. `device` is a descriptor to close.
   kMapChunks,
   kUnmapChunks,
   kExportChunk,
@@ -66,13 +66,13 @@ struct Reply {
 // Executes a request as a Remote does; the tests do the same in their own process.
 Reply execute(const Request& request);
 
-// The other end: executes requests from a socket until it is closed. Returns the exit code of the process.
+// The other end: executes requests from a socket until the socket is closed. Returns the exit code of the process.
 int serve(int socket);
 
 class Remote {
  public:
-  // `environment`: NAME=VALUE, in addition to that of this process. The file descriptor `kept` is open in the other
-  // process under the same number.
+  // `environment`: NAME=VALUE, in addition to this process's environment. The file descriptor `kept` is open in the
+  // other process under the same number.
   explicit Remote(const std::vector<std::string>& environment = {}, int kept = -1);
   ~Remote();
   Remote(const Remote&) = delete;

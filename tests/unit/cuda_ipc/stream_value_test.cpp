@@ -1,5 +1,4 @@
-// Words that streams write, and for which they wait, in device memory and in registered memory that another process
-// shares.
+// Words that streams write and wait for, in device memory and in registered memory that another process shares.
 #include <sys/mman.h>
 #include <unistd.h>
 

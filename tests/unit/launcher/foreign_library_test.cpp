@@ -1,4 +1,4 @@
-// Libraries of another MPI in the place of Headrace's.
+// Libraries of another MPI in place of Headrace's.
 #include "program/foreign_library.hpp"
 
 #include <elf.h>
@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// An ELF file of one header and one note, whose owner is the argument.
+// Returns an ELF file with one header and one note, whose owner is the argument.
 std::string library_with_note(std::string_view owner) {
   Elf64_Ehdr header{};
   std::memcpy(header.e_ident, ELFMAG, SELFMAG);
@@ -92,7 +92,7 @@ TEST_F(ForeignLibrary, BrokenFilesAreForeign) {
   EXPECT_NE(found(), "");
 }
 
-// An ELF file of a header, two parts, a dynamic section that needs these libraries, and their names.
+// Returns an ELF file with a header, two segments, a dynamic section that needs these libraries, and their names.
 std::string program_that_needs(const std::vector<std::string>& libraries) {
   const Elf64_Addr kBase = 0x400000;
   std::string names(1, '\0');
@@ -136,7 +136,7 @@ TEST_F(ForeignLibrary, ProgramsOfOpenMpiAreNamed) {
   EXPECT_EQ(said("#!/bin/sh\n"), "");
   EXPECT_EQ(said(""), "");
   EXPECT_EQ(program_of_open_mpi(prefix_), "");
-  // A file that is cut off yields nothing.
+  // A truncated file yields nothing.
   const std::string whole = program_that_needs({"libmpi.so.40"});
   for (std::size_t bytes = 0; bytes < whole.size() - 1; ++bytes) EXPECT_EQ(said(whole.substr(0, bytes)), "") << bytes;
 }

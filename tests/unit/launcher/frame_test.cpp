@@ -65,7 +65,7 @@ TEST(Frame, RandomBytesAreEitherFramesOrAnError) {
     std::size_t got = 0;
     for (int piece = 0; piece < 50; ++piece) {
       std::string bytes(random() % 200, '\0');
-      // Mostly small numbers, so that sizes are often ones that frames have.
+      // Mostly small numbers, so that sizes are often valid frame sizes.
       for (char& each : bytes) each = static_cast<char>(random() % 4 == 0 ? random() : random() % 2);
       given += bytes.size();
       decoder.add(bytes);

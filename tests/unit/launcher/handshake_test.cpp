@@ -8,7 +8,7 @@ namespace hr::launcher {
 namespace {
 
 TEST(KeyedHash, IsSipHash24) {
-  // The example of the paper that defines it (Aumasson and Bernstein, appendix A).
+  // The example in the paper that defines SipHash (Aumasson and Bernstein, appendix A).
   const Nonce key = {0x0706050403020100, 0x0f0e0d0c0b0a0908};
   std::string text;
   for (char each = 0; each < 15; ++each) text += each;

@@ -1,4 +1,4 @@
-// Lines from pieces: each is returned once, cut at the limit, in time linear in the number of bytes.
+// Lines assembled from pieces: each is returned once, truncated at the limit, in time linear in the number of bytes.
 #include "system/line_reader.hpp"
 
 #include <gtest/gtest.h>

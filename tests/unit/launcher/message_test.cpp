@@ -34,7 +34,7 @@ JobPlan some_plan() {
   return plan;
 }
 
-// Returns the bytes changed in a few places, cut short, or made longer.
+// Returns the bytes with a few changes, truncated, or extended.
 std::string spoilt(std::string bytes, std::mt19937& random) {
   for (std::size_t changes = 1 + random() % 4; changes > 0; --changes) {
     switch (bytes.empty() ? 2 : random() % 4) {

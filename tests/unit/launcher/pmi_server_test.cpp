@@ -1,4 +1,4 @@
-// PmiServer: the ranks of two hosts; the test passes messages between their servers.
+// PmiServer with the ranks of two hosts; the test passes messages between their servers.
 #include "host/pmi_server.hpp"
 
 #include <gtest/gtest.h>
@@ -76,7 +76,7 @@ TEST_F(TwoHosts, NumberedValuesAreHandedOutAtOnce) {
     EXPECT_EQ(first_.ask(0, std::string("cmd=get_numbered kvsname=space ") + bad),
               "cmd=get_numbered_result rc=-1 msg=bad_request");
   }
-  // Values for which an answer has no room are requested one by one.
+  // Values that do not fit into a reply are requested one at a time.
   const std::string is_long(60000, 'l');
   first_.server->publish({{"at-4-x", is_long}, {"at-5-x", is_long}, {"at-6-x", "six"}});
   EXPECT_EQ(first_.ask(0, "cmd=get_numbered kvsname=space key=at-*-x first=4 count=3"),
@@ -123,7 +123,7 @@ TEST(JobThatGoesOn, NobodyWaitsForWhoHasDied) {
   first.server->mark_failed(1);
   second.server->mark_failed(1);
   ASSERT_EQ(first.fences.size(), 1u);
-  first.server->mark_failed(2);  // a rank of another host changes nothing
+  first.server->mark_failed(2);  // a rank on another host changes nothing
   EXPECT_EQ(first.fences.size(), 1u);
   // A host without remaining ranks is always ready.
   second.server->mark_failed(2);
@@ -158,7 +158,7 @@ void say_program(Host& host, int number, int of, const std::vector<std::string>&
 
 TEST_F(TwoHosts, ARequestForSpawningThatIsTooLongIsRefusedOnceAndNotKept) {
   const std::vector<std::string> long_lines(5, "arg1=" + std::string(std::size_t{1} << 20, 'x'));
-  // First, each of the three programs in turn is too long; then, only all programs together are.
+  // First, each of the three programs in turn is too long; then, only their total is.
   for (const int which : {1, 2, 3}) {
     first_.answers.clear();
     for (int number = 1; number <= 3; ++number) {
@@ -219,7 +219,7 @@ TEST_F(TwoHosts, TheNextProgramOfARankIsAJobOfItsOwn) {
   first_.ask(0, "cmd=put kvsname=space key=a value=1");
   EXPECT_EQ(first_.ask(0, handshake), "cmd=response_to_init rc=-1 busy=10") << "the first one has not ended";
   first_.ask(0, "cmd=finalize");
-  // A request may begin while another rank's first one has not ended.
+  // A request may begin before another rank's first request has ended.
   EXPECT_NE(first_.ask(0, handshake).find("rc=0"), std::string::npos);
   EXPECT_EQ(first_.ask(0, "cmd=get_my_kvsname"), "cmd=my_kvsname rc=0 kvsname=space_2");
   EXPECT_EQ(first_.ask(0, "cmd=get kvsname=space_2 key=a"), "cmd=get_result rc=-1 msg=key_not_found value=unknown");

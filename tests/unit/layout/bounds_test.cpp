@@ -1,4 +1,4 @@
-// Size, bounds and extents (section 5.1.7) of every constructor, compared with the definitions.
+// Size, bounds and extent (section 5.1.7) for every constructor, compared with the definitions.
 #include <gtest/gtest.h>
 
 #include "base/abi.hpp"
@@ -107,7 +107,7 @@ TEST(Bounds, Darray) {
                           psizes.data(), order, *old.type, CallForm::kPlain, &made.type));
     made.reference = darray_reference(rank, gsizes, distribs, dargs, psizes, order, old.reference);
     expect_facts(made);
-    // Pack it to check the order, too.
+    // Packs elements to check the order, too.
     ASSERT_OK(made.type->commit());
     if (made.type->size() == 0) continue;
     const Count low = made.reference.true_lb();

@@ -1,4 +1,4 @@
-// Folding by commit: every way to construct a type must result in the forms for which the engines are fast.
+// Folding in commit: every construction of a type must result in the forms for which the engines are fast.
 #include <gtest/gtest.h>
 
 #include <numeric>

@@ -1,4 +1,4 @@
-// Envelope and contents (section 5.1.13): the positions of each constructor's arguments, in both forms.
+// Envelope and contents (section 5.1.13): the argument order of each constructor, in both forms.
 #include <gtest/gtest.h>
 
 #include <vector>

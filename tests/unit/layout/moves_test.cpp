@@ -1,5 +1,5 @@
-// Every loop of every set of moves that this machine can run, compared with one memcpy per run. All memory is between
-// inaccessible pages, adjacent to one of them, and every byte of the target is compared, also in the gaps.
+// Every loop of every set of moves that this machine can run, compared with one memcpy per segment. All memory is
+// between inaccessible pages, adjacent to one of them, and every byte of the target is compared, also in the gaps.
 #include "layout/host/moves.hpp"
 
 #include <gtest/gtest.h>
@@ -56,7 +56,7 @@ class MovesTest : public testing::Test {
   std::mt19937_64 random_{seed_};
 };
 
-// One side of a plane: strides with which no two runs have a common byte, and the first run's position in memory.
+// One side of a plane: strides with which no two segments overlap, and the first segment's position in memory.
 struct Side {
   Count stride1, stride0, origin, span;
 };
@@ -118,7 +118,7 @@ TEST_F(MovesTest, PlanesOfEveryLength) {
   }
 }
 
-// One side is dense, the other has gaps of every length up to four runs.
+// One side is dense, the other has gaps of every length up to four segments.
 TEST_F(MovesTest, ShortRunsWithShortGaps) {
   for (const Moves* const moves : all_moves()) {
     for (const Count length : {1, 2, 4, 8, 12, 16, 32}) {
@@ -138,7 +138,8 @@ TEST_F(MovesTest, ShortRunsWithShortGaps) {
   }
 }
 
-// Rows longer than a line at every offset within a line, with strides that preserve the offset and others that do not.
+// Rows longer than a cache line at every offset within a line, with strides that preserve the offset and others that do
+// not.
 TEST_F(MovesTest, LongerRunsAnywhereInALine) {
   for (const Moves* const moves : all_moves()) {
     for (const Count length : {128, 129, 150, 192, 256, 300, 511, 512, 513, 700, 767, 768, 769}) {
@@ -147,7 +148,7 @@ TEST_F(MovesTest, LongerRunsAnywhereInALine) {
         const Count stride0 = one_in(2) ? (length / 64 + 1) * 64 : length + to_line * number(0, 5);
         const Count stride1 = one_in(2) ? n0 * ((stride0 + 63) / 64 * 64) : n0 * stride0 + to_line * number(0, 5);
         Side to = side_of(length, n1, n0, stride0, stride1);
-        to.span += to_line * number(0, 64 / to_line);  // so that the memory begins anywhere in a line
+        to.span += to_line * number(0, 64 / to_line);  // so that the memory starts anywhere in a line
         const Side from = side_of(length, n1, n0, length + number(0, 70), n0 * (length + 70));
         expect_plane(*moves, length, n1, n0, to, from, false);
         expect_plane(*moves, length, n1, n0, side_of(length, n1, n0, length, n0 * length), from, one_in(2));
@@ -157,7 +158,7 @@ TEST_F(MovesTest, LongerRunsAnywhereInALine) {
   }
 }
 
-// There are so many blocks that vectors are aligned to lines, and lines are prefetched.
+// There are enough blocks that vectors are aligned to cache lines, and lines are prefetched.
 TEST_F(MovesTest, ManyShortRunsWithShortGaps) {
   for (const Moves* const moves : all_moves()) {
     for (const Count length : {4, 8, 16}) {
@@ -175,7 +176,7 @@ TEST_F(MovesTest, ManyShortRunsWithShortGaps) {
   }
 }
 
-// The same, with each run in a separate line.
+// The same, with each segment in a separate cache line.
 TEST_F(MovesTest, RunsInLinesOfTheirOwnFarApart) {
   for (const Moves* const moves : all_moves()) {
     for (const Count length : {1, 2, 3, 4, 8, 12, 24, 40, 63, 64, 128}) {
@@ -231,7 +232,7 @@ TEST_F(MovesTest, ListsOfEveryLength) {
   }
 }
 
-// Lists are long enough that lines are prefetched: some exceed the first-level cache, and some the second.
+// Lists are long enough for lines to be prefetched: some exceed the first-level cache, and some the second.
 TEST_F(MovesTest, LongLists) {
   for (const Moves* const moves : all_moves()) {
     for (const Count length : {1, 2, 3, 4, 7, 8, 12, 16, 20, 24, 40, 50, 64, 128, 200, 320, 600}) {
@@ -279,7 +280,7 @@ TEST_F(MovesTest, BlocksOfMixedLengths) {
 TEST_F(MovesTest, PatternsInAWindow) {
   int several = 0;
   for (int round = 0; round < 3000; ++round) {
-    // Blocks are in any order, and the window begins at any byte.
+    // Blocks are in any order, and the window starts at any byte.
     std::vector<Block> blocks;
     const Count room = one_in(2) ? number(1, 20) : number(1, 64);
     for (Count at = number(0, 2); at < room;) {

@@ -95,7 +95,7 @@ TEST(Op, CIntegers) {
   expect_integer<std::int64_t>(abi::kOffset, true);
 }
 
-// Operations that are not in the standard's table, but in other libraries.
+// Operations that are not in the standard's table, but supported by other libraries.
 TEST(Op, CharactersAndBytes) {
   expect_integer<char>(abi::kChar, true);
   expect_integer<unsigned char>(abi::kByte, true);

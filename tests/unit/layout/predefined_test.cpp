@@ -21,7 +21,7 @@ TEST(Predefined, EveryTypeIsCommittedAndKnowsItself) {
     EXPECT_EQ(type->extent() % row.alignment, 0);
     EXPECT_EQ(type->name(), row.name);
     EXPECT_EQ(type->contents().combiner, abi::kCombinerNamed);
-    // The ABI writes the size of fixed-size types into bits 3 to 5 of the handle.
+    // The ABI encodes the size of fixed-size types in bits 3 to 5 of the handle.
     if (row.abi >= abi::kInt8T && row.abi <= abi::kComplex32 && row.group != BasicGroup::kPair) {
       EXPECT_EQ(row.size, 1 << (row.abi >> 3 & 7)) << row.name;
     }

@@ -83,7 +83,7 @@ Made RandomTypes::derive(const Made& old, std::size_t most) {
   Made made;
   std::vector<Count> blocks, displacements;
   std::vector<Reference> same(static_cast<std::size_t>(n), old.reference);
-  // Displacements are mostly far enough apart that blocks do not overlap; otherwise they are arbitrary.
+  // Displacements are mostly far enough apart to avoid overlapping blocks; otherwise they are arbitrary.
   const Count room = (number(0, 3) == 0 ? 1 : block) + number(0, 3);
   const auto fill = [&](Count unit, bool equal_blocks) {
     for (Count i = 0; i < n; ++i) {

@@ -21,10 +21,10 @@ struct Made {
 class RandomTypes {
  public:
   explicit RandomTypes(std::uint64_t seed) : random_(seed) {}
-  // These bytes determine all choices (tests/fuzz); after their end, each choice is the least one.
+  // These bytes determine all choices (tests/fuzz); after their end, each choice is the smallest one.
   explicit RandomTypes(std::span<const std::uint8_t> choices) : choices_(choices), by_choices_(true) {}
 
-  // Makes a type of at most about `most` entries, not committed.
+  // Creates an uncommitted type of at most about `most` entries.
   Made make(int depth, std::size_t most = 600);
   Count number(Count low, Count high) {
     return by_choices_ ? chosen(low, high) : std::uniform_int_distribution<Count>(low, high)(random_);
@@ -43,7 +43,7 @@ class RandomTypes {
 // Returns HR_TEST_SEED, or a fixed seed, and prints it, so that a failure can be repeated.
 std::uint64_t test_seed();
 
-// Returns a predefined type with a reference added.
+// Returns a new reference to a predefined type.
 Ref<Datatype> predefined(std::uintptr_t abi_value);
 
 }  // namespace hr::layout::test

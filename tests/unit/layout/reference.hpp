@@ -1,4 +1,4 @@
-// The reference for tests of datatypes: typemaps as lists of entries, directly from the definitions of MPI 5.0 chapter
+// The reference for tests of datatypes: typemaps as lists of entries, directly from the definitions in MPI 5.0 chapter
 // 5. Intentionally slow and simple; shares no code with src/layout.
 #pragma once
 
@@ -16,7 +16,7 @@ struct Entry {
   Count displacement;
 };
 
-// The bytes from the lowest to the highest of some entries, including the origin.
+// The range of bytes that some entries cover, including the origin.
 struct Reach {
   Count low = 0, high = 0;
 };
@@ -33,14 +33,14 @@ struct Reference {
   [[nodiscard]] Count extent() const { return ub() - lb(); }
   [[nodiscard]] Count true_lb() const;
   [[nodiscard]] Count true_ub() const;
-  // True if no byte belongs to two entries of `count` elements: then the type may be used in a receive.
+  // True if no byte belongs to two entries of `count` elements, so that the type may be used in a receive.
   [[nodiscard]] bool disjoint(Count count) const;
   // Returns the entries of `count` elements.
   [[nodiscard]] std::vector<Entry> elements(Count count) const;
 };
 
 Reference basic_reference(const Datatype& type);
-// Section 5.1.2, the most general constructor: all others are defined by it.
+// Section 5.1.2, the most general constructor, which defines all others.
 Reference struct_reference(const std::vector<Count>& blocks, const std::vector<Count>& displacements,
                            const std::vector<Reference>& types);
 Reference resized_reference(const Reference& old, Count lb, Count extent);
@@ -50,7 +50,7 @@ Reference darray_reference(int rank, const std::vector<Count>& gsizes, const std
                            const std::vector<int>& dargs, const std::vector<int>& psizes, int order,
                            const Reference& old);
 
-// Makes the packed form by one memcpy per entry.
+// Creates the packed form with one memcpy per entry.
 std::vector<std::byte> reference_pack(const std::vector<Entry>& entries, const std::byte* origin);
 void reference_unpack(const std::vector<Entry>& entries, std::byte* origin, const std::vector<std::byte>& packed);
 

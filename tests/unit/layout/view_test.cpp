@@ -12,7 +12,7 @@
 namespace hr::layout::test {
 namespace {
 
-// Memory that holds `count` elements of a type, with the origin inside and guard bytes around.
+// Memory for `count` elements of a type, with the origin inside and guard bytes around them.
 class Memory {
  public:
   Memory(const Reference& reference, Count count, std::uint64_t seed) {
@@ -120,7 +120,7 @@ TEST(View, CopyBetweenUnlikeTypes) {
   EXPECT_GT(compared, 500);
 }
 
-// Every length for which the code of runs is specialised, with both strides and in both directions.
+// Every length for which the segment loops are specialised, with both strides and in both directions.
 TEST(View, RunsOfEveryLength) {
   RandomTypes random(7);
   const Ref<Datatype> a_byte = predefined(abi::kByte);
@@ -185,7 +185,7 @@ TEST(View, ShortRunsWithShortGaps) {
   }
 }
 
-// Single elements, a few of which are adjacent: the path is still one loop over runs of one length.
+// Single elements, a few of which are adjacent: the path is still one loop over segments of equal length.
 TEST(View, ListsWithNeighbours) {
   RandomTypes random(test_seed() + 3);
   for (const std::uintptr_t basic : {abi::kShort, abi::kFloat, abi::kDouble, abi::kCDoubleComplex}) {

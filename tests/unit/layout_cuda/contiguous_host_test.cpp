@@ -30,7 +30,7 @@ TEST_F(ContiguousHost, OfTheHeapTheStackAndTheProgramsData) {
   std::byte stack[64];
   std::vector<std::byte> heap(64);
   EXPECT_TRUE(is_host(stack, 64));
-#ifndef __SANITIZE_ADDRESS__  // its heap is not that of the system
+#ifndef __SANITIZE_ADDRESS__  // its heap is not the system's
   EXPECT_TRUE(is_host(heap.data(), 64));
 #endif
   EXPECT_TRUE(is_host(own_data, 64));
@@ -53,7 +53,7 @@ TEST_F(ContiguousHost, OfNothingThatADeviceKnows) {
 
 int looked_at = 0;
 
-// A check of every buffer includes those buffers.
+// A checker that inspects every buffer also sees those buffers.
 TEST_F(ContiguousHost, NotWhereEveryBufferIsLookedAt) {
   view_checker = [](const View&) { ++looked_at; };
   EXPECT_FALSE(is_host(own_data, 64));

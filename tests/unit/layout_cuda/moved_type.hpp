@@ -1,4 +1,4 @@
-// Elements of a type in memory of any kind, with the content that the reference expects.
+// Elements of a type in memory of any kind, with the expected content from the reference.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace hr::layout::test {
 using hr::test::DeviceMemory;
 using hr::test::MemoryKind;
 
-// Room for `count` elements, with random content, guard bytes around them, and a copy on the host.
+// Memory for `count` elements, with random content, guard bytes around them, and a copy on the host.
 class Elements {
  public:
   Elements(const Made& made, Count count, MemoryKind kind, int device, std::uint64_t seed)
@@ -28,10 +28,10 @@ class Elements {
     memory_.write(content_);
   }
 
-  // Must be called again after the memory has changed, as a new MPI call does.
+  // Must be called again after the memory has changed, as in a new MPI call.
   Status view(View* view) { return make_view(memory_.bytes() + origin(), count_, *made_->type, view); }
   [[nodiscard]] std::vector<std::byte> packed() const { return reference_pack(entries_, content_.data() + origin()); }
-  // Updates the expected content: the given range of `packed`, by offsets of the packed form, has arrived.
+  // Updates the expected content: the given range of offsets in `packed` has arrived.
   void expect(const std::vector<std::byte>& packed, std::size_t begin, std::size_t end) {
     std::vector<std::byte> merged = this->packed();
     std::copy(packed.begin() + static_cast<std::ptrdiff_t>(begin), packed.begin() + static_cast<std::ptrdiff_t>(end),

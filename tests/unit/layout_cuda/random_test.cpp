@@ -1,4 +1,4 @@
-// The device engine compared with explicit typemaps: random types, as a whole and cut anywhere, every kind of device
+// The device engine compared with explicit typemaps: random types, as a whole and cut anywhere, in every kind of device
 // memory.
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ class RandomOnDevice : public hr::test::GpuTest {
  protected:
   void SetUp() override {
     GpuTest::SetUp();
-    ASSERT_TRUE(set_knob("device_staging_bytes", "64K"));  // so that long transfers consist of several pieces
+    ASSERT_TRUE(set_knob("device_staging_bytes", "64K"));  // splits long transfers into several pieces
   }
   MemoryKind device_kind() { return hr::test::kDeviceKinds[random.number(0, std::size(hr::test::kDeviceKinds) - 1)]; }
   MemoryKind any_kind() { return hr::test::kAllKinds[random.number(0, std::size(hr::test::kAllKinds) - 1)]; }

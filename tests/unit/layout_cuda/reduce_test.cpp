@@ -23,7 +23,7 @@ constexpr std::uintptr_t kOperations[] = {abi::kMin,    abi::kMax,    abi::kSum,
                                           abi::kLor,    abi::kLxor,   abi::kBand,    abi::kBor,  abi::kBxor,
                                           abi::kMinloc, abi::kMaxloc, abi::kReplace, abi::kNoOp};
 
-// Several buffers in one piece of memory, with room between them, and the expected content.
+// Several buffers in one allocation, with space between them, and the expected content.
 class Arena {
  public:
   Arena(std::size_t bytes, int device)
@@ -152,7 +152,8 @@ class ReduceByKernel : public hr::test::GpuTest {
     ASSERT_OK(context->synchronize("a reduction"));
   }
 
-  // Combines the operands from the left with the host engine, and puts the result into the outputs' expected content.
+  // Combines the operands from left to right with the host engine, and stores the result in the outputs' expected
+  // content.
   static void expect(Op& op, const Datatype& type, const BasicType& row, const std::vector<Buffer>& inputs,
                      const std::vector<Buffer>& outputs, std::size_t first, std::size_t count) {
     const auto extent = static_cast<std::size_t>(type.extent());
@@ -227,7 +228,7 @@ TEST_F(ReduceByKernel, FromAndToPeers) {
   }
 }
 
-// Vectors are so long that threads loop several times, with several vectors in flight.
+// Vectors are long enough for threads to loop several times, with several vectors in flight.
 TEST_F(ReduceByKernel, LongVectors) {
   struct Case {
     std::uintptr_t type, op;

@@ -25,7 +25,7 @@ Ref<Datatype> committed(Status status, Ref<Datatype> type) {
 
 Datatype& float_type() { return *predefined_type(abi::kFloat); }
 
-// Makes a face of a cube of n^3 floats with one layer of halo, across axis 0 (rows), 1, or 2 (single elements).
+// Returns a face of a cube of n^3 floats with one halo layer, normal to axis 0 (rows), 1, or 2 (single elements).
 Ref<Datatype> face(Count n, int axis) {
   const Count sizes[] = {n + 2, n + 2, n + 2};
   Count subsizes[] = {n, n, n};
@@ -42,7 +42,7 @@ std::vector<std::byte> numbered(std::size_t bytes) {
   return content;
 }
 
-// Checks that the device engine has the same results as the host engine, in both directions.
+// Checks that the device engine produces the same results as the host engine, in both directions.
 void expect_like_host(const Datatype& type, Count count, std::size_t bytes, std::size_t shift, MemoryKind kind,
                       int other_device) {
   const std::vector<std::byte> content = numbered(bytes + shift);
@@ -144,7 +144,7 @@ TEST_F(Shapes, TypeFreedAndMadeAgain) {
 }
 
 TEST_F(Shapes, MoreElementsThanFit31Bits) {
-  // The same few bytes are repeated (stride 0), so that little memory holds a packed form of 5 GiB.
+  // The same few bytes are repeated (stride 0), so a packed form of 5 GiB needs little memory.
   const Count lengths[] = {1, 2, 1, 1};
   const Count displacements[] = {7, 0, 30, 11};
   for (const bool regular : {true, false}) {

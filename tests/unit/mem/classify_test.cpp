@@ -35,7 +35,7 @@ TEST_F(Classify, EveryKind) {
           EXPECT_FALSE(location.pinned);
           break;
         case MemoryKind::kHostRegistered:
-          // The memory may be in the heap, for which the driver is not queried.
+          // The memory may be on the heap, for which the driver is not queried.
           EXPECT_EQ(location.kind, Kind::kHost);
           break;
         case MemoryKind::kHostPinned:
@@ -77,7 +77,7 @@ TEST_F(Classify, ManagedMemoryIsWhereItWasTouchedLast) {
   }
 }
 
-// The location of a long buffer is that of its middle.
+// The location of a long buffer is determined at its middle.
 TEST_F(Classify, ManagedMemoryTouchedByBoth) {
   const std::size_t size = std::size_t{8} << 20;
   DeviceMemory memory(size, MemoryKind::kManaged);
@@ -160,7 +160,7 @@ TEST_F(Classify, RangeMustStayInsideTheAllocation) {
 }
 
 TEST_F(Classify, RangeOverSeveralMappings) {
-  DeviceMemory memory(std::size_t{9} << 20, MemoryKind::kVmm);  // several physical chunks on both drivers
+  DeviceMemory memory(std::size_t{9} << 20, MemoryKind::kVmm);  // several physical chunks with both drivers
   const Location location = where(memory.get());
   EXPECT_TRUE(check_range(memory.get(), memory.size(), location).ok()) << take_detail();
   EXPECT_FALSE(check_range(memory.get(), std::size_t{1} << 40, location).ok());

@@ -96,7 +96,7 @@ int open_descriptors() {
   return static_cast<int>(std::distance(begin(open), end(open)));
 }
 
-// After shutdown(), objects that were known, opened or created before are unknown, closed or released.
+// shutdown() forgets, closes or releases all objects known, opened or created before.
 TEST_F(Contexts, NothingIsLeftAfterShutdown) {
   static int begun = 0;
   const DeviceMemory memory(4096, MemoryKind::kDevice);

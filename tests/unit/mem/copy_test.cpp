@@ -109,9 +109,9 @@ TEST_F(Copy, ManagedMemoryComesAfterWorkOnTheDefaultStream) {
   DeviceMemory device(bytes, MemoryKind::kDevice);
   DeviceMemory managed(bytes, MemoryKind::kManaged);
   device.write(pattern(bytes, 5));
-  managed.write(pattern(bytes, 6));  // it is on the host until the copy is complete
+  managed.write(pattern(bytes, 6));  // on the host until the copy is complete
   gpu::copy_async(managed.get(), device.get(), bytes, gpu::kDefaultStream);
-  // The memory may be on either side by now.
+  // The memory may now be on either side.
   DeviceMemory host(bytes, MemoryKind::kHost);
   ASSERT_TRUE(copy(host.get(), Location{}, managed.get(), where(managed.get()), bytes).ok()) << take_detail();
   EXPECT_TRUE(host.read() == pattern(bytes, 5));

@@ -3,7 +3,7 @@
 #include "base/driver_epoch.hpp"
 
 int main(int argc, char** argv) {
-  hr::DriverEpoch::set_multithreaded();  // the tests call a layer's functions all the time, not entry points of the
-                                         // library
+  hr::DriverEpoch::set_multithreaded();  // the tests call a layer's functions repeatedly, not the library's entry
+                                         // points
   return hr::test::run_gpu_tests(argc, argv);
 }

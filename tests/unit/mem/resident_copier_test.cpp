@@ -1,4 +1,4 @@
-// The kernel that waits for copies to execute: every size and alignment, as many pending copies as it has room for, and
+// The kernel that waits for copies to execute: every size and alignment, the maximum number of pending copies, and
 // copies submitted while it exits.
 #include "mem/device/resident_copier.hpp"
 
@@ -48,7 +48,7 @@ class ResidentCopiers : public test::GpuTest {
   }
 
   ResidentCopier& resident_copier() { return context_->resident_copier(); }
-  // Waits until the kernel runs: launches that are not used become less and less frequent, and on a slow machine it may
+  // Waits until the kernel runs: unused launches become less and less frequent, and on a slow machine it may
   // have exited again.
   void come(std::size_t bytes) {
     for (const auto end = Clock::now() + kLimit; !resident_copier().running(bytes);) {

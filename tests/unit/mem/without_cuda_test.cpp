@@ -1,5 +1,5 @@
-// Answers of mem without a driver, with the knob off, and before the program has initialised CUDA. Each case is its own
-// process (CMakeLists.txt); HR_TEST_EXPECT names it.
+// Results of mem without a driver, with the knob off, and before the program has initialised CUDA. Each case runs in a
+// separate process (CMakeLists.txt); HR_TEST_EXPECT names it.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// Autotune: the number of messages before the other way is used, the final choice, and the time at which it is tested
-// again. The test provides the clock.
+// Autotune: the number of messages before the other method is used, the final choice, and the time at which it is
+// tested again. The test provides the clock.
 #include "p2p/protocol/autotune.hpp"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ TEST(AutotuneCosts, LongIntervalsAreIgnored) {
   EXPECT_DOUBLE_EQ(Autotune::saved({10, 1000}, {7, 1100}), 0.3);
 }
 
-// A program that sends one message after the other, which take a given time for each way.
+// A program that sends one message at a time; each method takes a given time.
 class Program {
  public:
   explicit Program(std::size_t bytes) : bytes_(bytes) {}
@@ -42,7 +42,7 @@ class Program {
   void computes(std::uint64_t after_first, std::uint64_t after_second) {
     computes_[0] = after_first, computes_[1] = after_second;
   }
-  // Transfers a message, and returns the way that it used.
+  // Transfers a message, and returns the method used.
   unsigned transfer(std::uint64_t late = 0) {
     const bool timed = autotune.begin(now_);
     const unsigned way = autotune.way();
@@ -51,7 +51,7 @@ class Program {
     now_ += computes_[way];
     return way;
   }
-  // Transfers messages, and returns the number of them that use the first way.
+  // Transfers messages, and returns how many use the first method.
   int first_of(int messages) {
     int first = 0;
     for (int i = 0; i < messages; ++i) first += transfer() == 0 ? 1 : 0;
@@ -79,7 +79,7 @@ struct Sizes {
 };
 class FirstAutotune : public testing::TestWithParam<Sizes> {};
 
-// The first way, then the second; then there are no measurements for some time, whatever the result is.
+// The first method, then the second; then there are no measurements for some time, whatever the result.
 TEST_P(FirstAutotune, TakesSoManyMessages) {
   const auto [bytes, messages] = GetParam();
   for (const bool second_is_faster : {true, false}) {
@@ -96,7 +96,7 @@ INSTANTIATE_TEST_SUITE_P(Sizes, FirstAutotune,
                          testing::Values(Sizes{std::size_t{64} << 20, 2}, Sizes{std::size_t{1} << 20, 10},
                                          Sizes{40000, 40}, Sizes{20000, 40}));
 
-// Samples of a process that loses its core do not determine the choice.
+// Samples taken while a process has lost its core do not determine the choice.
 TEST(Autotune, TheLeastSampleCounts) {
   Program program(1000000);
   program.takes(100, 10);
@@ -118,7 +118,7 @@ TEST(Autotune, TheSecondWayMustSaveAPartToBeTaken) {
 class Window {
  public:
   explicit Window(std::size_t bytes) : bytes_(bytes) {}
-  // `first`, `others`: the time until the first message ends, and that between the ends of the following ones.
+  // `first`, `others`: the time until the first message ends, and the times between the ends of the following ones.
   void transfer(std::uint64_t first, std::uint64_t others) {
     const unsigned way = autotune.way();
     for (int i = 0; i < kMessages; ++i) EXPECT_TRUE(autotune.begin(now_));
@@ -137,7 +137,7 @@ class Window {
   std::uint64_t now_ = 1'000'000'000;
 };
 
-// The first window is for settling, and the second one is the sample.
+// The first window is for settling, and the second is the sample.
 TEST(Autotune, AWayDoesNotChangeWhileMessagesAreUnderWay) {
   Window window(10000000);
   for (int i = 0; i < 2; ++i) {
@@ -148,7 +148,7 @@ TEST(Autotune, AWayDoesNotChangeWhileMessagesAreUnderWay) {
 }
 
 // Reads all end at once, after one and a half times the time of the last streamed message, so single messages do not
-// show which way is faster.
+// show which method is faster.
 TEST(Autotune, AWindowIsTimedAsAWhole) {
   Window window(1000000);
   while (!window.autotune.decided()) {
@@ -174,7 +174,7 @@ TEST(Autotune, ADroppedMessageTellsNothing) {
 // --- Repeated measurements ---
 
 // A program that starts to touch its data, which the intervals show: the change is detected within the number of
-// messages that were sent before, or the least distance, and two measurements.
+// messages sent before it, or the minimum distance, and two measurements.
 TEST(Autotune, AProgramThatChangesIsFoundOut) {
   for (const int before : {0, 500, 3000, 20000}) {
     Program program(65536);
@@ -195,14 +195,14 @@ TEST(Autotune, AProgramThatChangesIsFoundOut) {
   }
 }
 
-// `times`: factor by which the other way is slower.
+// `times`: factor by which the other method is slower.
 TEST(Autotune, MeasuringCostsLessThanOnePercent) {
   for (const unsigned times : {1U, 2U, 4U, 20U, 100U}) {
     Program program(40000);
     program.takes(100, 100 * times);
     program.decide();
     const std::uint64_t begin = program.now();
-    // Makes some measurements, the first one at the least distance.
+    // Performs some measurements, the first at the minimum distance.
     std::uint64_t messages = 0;
     for (int rounds = 0; rounds < 3; ++rounds) {
       while (program.autotune.decided()) program.transfer(), ++messages;
@@ -233,7 +233,7 @@ TEST(Autotune, TheDistanceGrowsWhileTheChoiceIsConfirmed) {
   EXPECT_LT(program.autotune.between(), Autotune::kMostBetween) << "it is looked at sooner after a change";
 }
 
-// If both ways are about equal, the choice stays.
+// If both methods are about equal, the choice stays.
 TEST(Autotune, AChoiceIsNotOverturnedByLittle) {
   Program program(40000);
   program.takes(100, 80);

@@ -1,4 +1,4 @@
-// Beside a progress thread, and other threads of the program: work without the lock, and wake-ups. The transport is
+// Next to a progress thread, and other threads of the program: work without the lock, and wake-ups. The transport is
 // part of the test, so that only the test causes events.
 #include <gtest/gtest.h>
 
@@ -40,8 +40,8 @@ bool await(Condition&& condition) {
   return true;
 }
 
-// A transport on which no message arrives, only wake() ends a sleep, and a long read lasts until another thread has
-// called the library.
+// A transport where no message arrives, only wake() ends a sleep, and a long read lasts until another thread has called
+// the library.
 class TestTransport final : public transport::Transport {
  public:
   ~TestTransport() override {
@@ -105,7 +105,7 @@ class TestTransport final : public transport::Transport {
     condition_.notify_all();
   }
   Status finalize() override { return kOk; }
-  // Rings the doorbell, as a message does.
+  // Rings the doorbell as a message does.
   void ring() {
     if (armed_) wake();
   }
@@ -262,7 +262,7 @@ TEST_F(BesideThread, AWaitDoesNotSleepOnWhatAnotherThreadHasTaken) {
     };
     transport.on_sleep = [&] {
       slept = true;
-      comes = true;  // the message arrives now at the latest
+      comes = true;  // the message arrives no later than now
     };
     std::thread other([&] {
       EXPECT_TRUE(await([&] { return comes.load(); }));

@@ -1,5 +1,5 @@
 // Matching compared with a simple reference, two lists that are searched in order. Posts and arrivals are random, with
-// wildcards, and many more than the number at which bins are used.
+// wildcards, and far exceed the number at which bins are used.
 #include "p2p/match/matching.hpp"
 
 #include <gtest/gtest.h>
@@ -92,7 +92,7 @@ TEST(Matching, ManyUnexpected) { run(std::random_device{}(), 20, 50, 0.1, 0.3, 5
 TEST(Matching, OnlyWildcards) { run(std::random_device{}(), 5, 5, 1.0, 0.5, 5000); }
 
 TEST(Matching, AHundredThousandWithDistinctTagsStayFast) {
-  // With only list searches, this takes minutes, beyond the test's time limit.
+  // With linear searches alone, this takes minutes, beyond the test's time limit.
   constexpr int kMessages = 100000;
   Matcher matcher;
   for (int i = 0; i < kMessages; ++i) {

@@ -1,5 +1,5 @@
-// Unexpected messages are dropped and counted: the simulated processes send messages that no process of this library
-// sends, and no pending operation is harmed.
+// Unexpected messages are dropped and counted: the simulated processes send messages that the library never sends, and
+// no pending operation is affected.
 #include "base/statistics.hpp"
 #include "mock_test.hpp"
 #include "p2p/active_message.hpp"
@@ -61,7 +61,7 @@ TEST_F(Arrivals, PayloadsThatAreTooShort) {
     const wire::Rts rts{1, 0, flag | wire::kDevice, 0};
     expect_dropped(1, wire::envelope(Kind::kRts, envelope, 100), &rts, sizeof rts);
   }
-  // Data is marked as kept by a transport that has kept none.
+  // Data is marked as kept by a transport that has not kept any.
   struct {
     wire::Rts rts{1, 0, wire::kKept, 0};
     transport::RendezvousData data{0x40000000};
@@ -81,7 +81,7 @@ TEST_F(Arrivals, ContextsThatThereAreNot) {
   EXPECT_LE(engine()->matchers.size(), kMostContexts);
 }
 
-// A send may be named only by its receiver, while it is pending, and within its length.
+// A send may be referenced only by its receiver, while it is pending, and within its length.
 TEST_F(Arrivals, WhatDoesNotFitASend) {
   auto data = data_of(kLong);
   Request* send = start_send(data, 1, 7);

@@ -1,4 +1,4 @@
-// Choices of rendezvous protocols on the mock transport: kept for a class of messages and a peer, and made again.
+// Choices of rendezvous protocols on the mock transport: stored per message class and peer, and revised.
 #include "base/clock.hpp"
 #include "mock_test.hpp"
 #include "p2p/progress.hpp"
@@ -87,7 +87,7 @@ TEST_F(Choices, AreNotMadeAgainForEachMessage) {
   EXPECT_EQ(choice_of(2, host_message(1 << 20), other).count(), 1U);
 }
 
-// A change that is discovered between two messages: GPUs are shared by time slices.
+// A change discovered between two messages: GPUs are time-sliced.
 TEST_F(Choices, TimeSlicesThatAreFoundOutChangeThem) {
   MessageClass message = host_message(1 << 20);
   message.flags = wire::kDevice | wire::kMovable | wire::kView;
@@ -121,7 +121,7 @@ TEST_F(Choices, ADisabledProtocolIsGoneFromAllOfThatPeer) {
   EXPECT_EQ(choice_of(2, one_class, caps()).autotune(), autotune_of_other_peer) << "what was tried is known";
 }
 
-// Messages determine the choice, and the choice the messages: first reads, then streams.
+// Messages determine the choice, and the choice the protocol of messages: first reads, then streams.
 TEST_F(Choices, AutotuningDecides) {
   constexpr double kQuick = 1e-6, kSlow = 3e-3;  // far apart, so that a busy machine changes nothing
   int read = 0;

@@ -14,7 +14,7 @@ namespace {
 
 int job_size = mock_job::kSize;
 
-// Every process is alone on its node.
+// Each process is alone on its node.
 class MockProvider final : public boot::Provider {
  public:
   Status connect(boot::Identity* identity, std::vector<int>* hosts) override {

@@ -1,4 +1,4 @@
-// Memory of a process of a job of 10,000 before its first message, and for each peer.
+// Memory of a process in a job of 10,000 before its first message, and per peer.
 #include <malloc.h>
 
 #include <cstdio>

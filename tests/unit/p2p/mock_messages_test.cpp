@@ -1,4 +1,5 @@
-// Messages on the mock transport: eager, rendezvous, matching, messages that wait for room, and the end of a job.
+// Messages on the mock transport: eager, rendezvous, matching, messages that wait for buffer space, and the end of a
+// job.
 #include "base/knobs.hpp"
 #include "mock_test.hpp"
 #include "p2p/buffered.hpp"
@@ -66,7 +67,7 @@ TEST_F(Messages, SendsThatFindNoRoomGoInOrderOnceThereIsSome) {
   poll_some();
   EXPECT_EQ(network().waiting(1), 0U);
   for (const Request* send : sends) EXPECT_FALSE(send->complete());
-  // There is still room for messages to another peer.
+  // Messages to another peer can still be sent.
   auto other = data_of(5);
   expect_ok(start_send(other, 2, 0));
   network().refuse(1, 3);
@@ -100,7 +101,7 @@ TEST_F(Messages, AStreamIsSentInPiecesAlsoWhereThereIsNoRoomMeanwhile) {
   }
 }
 
-// Without readable memory, the receiver replies to the ready-to-send message, and pieces arrive.
+// Without readable memory, the receiver replies to the ready-to-send message, and the data arrives in pieces.
 TEST_F(Messages, AStreamIsReceived) {
   const auto sent = data_of(kLong);
   std::vector<unsigned char> got(kLong + 8, 0xee);
@@ -132,7 +133,7 @@ TEST_F(Messages, ALongMessageToOneselfIsOneCopy) {
   EXPECT_EQ(got, sent);
 }
 
-// Truncated messages in every protocol that runs here.
+// Truncated messages, with every protocol that runs here.
 TEST_F(Messages, AShortBufferGetsWhatFitsAndAnError) {
   auto sent = data_of(kLong);
   std::vector<unsigned char> got(1000, 0xee);

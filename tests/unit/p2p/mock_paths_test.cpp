@@ -1,4 +1,4 @@
-// Several transports that reach one process: the cheaper one is used, separately for messages and for memory.
+// Several transports that reach the same process: the cheaper one is used, separately for messages and for memory.
 #include "mock_test.hpp"
 
 namespace hr::p2p {
@@ -63,7 +63,7 @@ TEST_F(TwoPaths, OfEqualsTheFirst) {
   EXPECT_FALSE(by_second());
 }
 
-// All messages to a peer use one path, so that they stay in order; messages that arrive by the other path are received
+// All messages to a peer use one path, so they stay in order; messages that arrive over the other path are received
 // nevertheless.
 TEST_F(TwoPaths, LongMessagesGoTheSameWay) {
   with(caps_of(1e-6, 1e8), caps_of(10e-6, 1e8));

@@ -1,5 +1,5 @@
-// Every wait that depends on a process ends when the process fails, with an error that names it, and no other wait
-// does. On the mock transport, whose rounds of progress are the clock: a wait that does not end hangs the test.
+// Every wait that depends on a process ends when the process fails, with an error that names the process, and no other
+// wait does. On the mock transport, whose progress rounds serve as the clock: a wait that does not end hangs the test.
 #include "mock_test.hpp"
 #include "p2p/buffered.hpp"
 #include "p2p/task.hpp"
@@ -132,7 +132,7 @@ TEST_F(ProcessFailure, AReceiveFromAnySourceWaitsForWhoIsLeft) {
   EXPECT_EQ(probe({kContext, abi::kAnySource, 5}, &completion).errc(), Errc::kProcFailed);
 }
 
-// Late messages name requests that do not exist any more.
+// Late messages name requests that no longer exist.
 TEST_F(ProcessFailure, WhatComesLateFindsNothing) {
   auto data = data_of(kLong);
   Request* send = start_send(data, 1, 1);
@@ -152,7 +152,7 @@ TEST_F(ProcessFailure, WhatComesLateFindsNothing) {
   expect_failed(start_receive(got, 1, 9), 1);
 }
 
-// A reply fails because of the failed path, and only its receive waits for it.
+// A reply fails because the path has failed, and only its receive waits for it.
 TEST_F(ProcessFailure, FoundByAnAnswer) {
   const auto sent = data_of(kLong);
   std::vector<unsigned char> got(kLong);

@@ -1,4 +1,4 @@
-// Long messages whose data can be read in the sender's memory, on the mock transport.
+// Long messages whose data can be read from the sender's memory, on the mock transport.
 #include "base/knobs.hpp"
 #include "mock_test.hpp"
 
@@ -20,7 +20,7 @@ class Reading : public OnMock {
                                .bytes_per_second = 1e9});
     OnMock::SetUp();
   }
-  // Expects that process 1's message is read, with the receiver's answers.
+  // Expects that process 1's message is read, with the receiver's replies.
   void expect_read() {
     got.assign(kLong, 0xee);
     Request* receive = start_receive(got, 1, 1);

@@ -18,7 +18,7 @@
 
 namespace hr::p2p {
 
-// Rounds of progress within which every operation here ends, unless a test sets more.
+// Progress rounds within which every operation here ends, unless a test sets a larger bound.
 inline constexpr int kBound = 1000;
 inline constexpr std::uint32_t kContext = 16;
 
@@ -68,7 +68,8 @@ class OnMock : public ::testing::Test {
   static void poll_some(int rounds = 50) {
     for (int round = 0; round < rounds; ++round) poll();
   }
-  // Expects that the request ended with the error of a failed process, which the text names, and releases it.
+  // Expects that the request ended with a process-failure error whose message names the process, and releases the
+  // request.
   static void expect_failed(Request* request, int proc) {
     ASSERT_TRUE(ends(request));
     EXPECT_EQ(request->completion_.error.errc(), Errc::kProcFailed);
@@ -94,7 +95,7 @@ class OnMock : public ::testing::Test {
   static wire::Kind kind_of(const transport::mock::Message& message) {
     return static_cast<wire::Kind>(transport::kind_of(message.header));
   }
-  // Returns the next message to that process, which must be of this kind.
+  // Returns the next message to that process, which must have this kind.
   static transport::mock::Message expect(int proc, wire::Kind kind) {
     for (int round = 0; round < kBound && network().waiting(proc) == 0; ++round) poll();
     auto message = network().take(proc);

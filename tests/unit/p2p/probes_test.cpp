@@ -1,5 +1,4 @@
-// Results of the rendezvous protocols' probes: computed only from figures of the transport and of devices, without a
-// job.
+// Results of the rendezvous protocols' probes, computed from transport and device figures alone, without a job.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -84,7 +83,7 @@ TEST(Probes, TheFiguresAreTheCosts) {
   EXPECT_NEAR(seconds("stream"), 2e-3 + 0x1p20 / 8e9, 1e-9);
 }
 
-// Reading is the only protocol whose estimate may be far off.
+// The read protocol is the only one whose estimate may be far off.
 TEST(Probes, OnlyReadingIsUncertain) {
   for (const Rendezvous* each : protocols()) {
     const Estimate estimate = each->probe(host_message(std::size_t{1} << 20), memory_caps());
@@ -126,7 +125,8 @@ TEST(Probes, Devices) {
   }
 }
 
-// If the network takes device memory itself, autotuning decides between that and pieces, which are the first choice.
+// If the network accepts device memory directly, autotuning decides between that and staged pieces, which are the first
+// choice.
 TEST(Probes, DeviceMemoryOfOtherHosts) {
   transport::Caps caps = network_caps();
   caps.rendezvous = true;
@@ -157,7 +157,7 @@ TEST(Probes, DeviceMemoryOfOtherHosts) {
   EXPECT_EQ(probe("network direct").seconds, kNever);
 }
 
-// On a GPU that is shared by time slices, copy engines are faster up to the length at which one switch is faster.
+// On a time-sliced GPU, copy engines are faster up to the length at which one context switch is faster.
 TEST(Probes, TimeSlices) {
   MessageClass message = device_message(std::size_t{1} << 20);
   message.time_sliced = true;

@@ -16,7 +16,7 @@ namespace {
 constexpr double kLong = 20;  // seconds
 constexpr double kShort = 10;
 
-// A transport on which threads only sleep and are woken.
+// A transport with which threads only sleep and are woken.
 class Silent : public transport::Transport {
  public:
   [[nodiscard]] std::string_view name() const noexcept override { return "silent"; }

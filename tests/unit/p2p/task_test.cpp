@@ -1,4 +1,4 @@
-// Tasks in one process: requests that the test completes by hand, and messages of the process to itself.
+// Tasks in one process: requests that the test completes itself, and messages from the process to itself.
 #include "p2p/task.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The lock of a window: checks which requests are granted together, and that a writer does not wait forever.
+// The lock of a window: which requests are granted together, and that a writer does not starve.
 #include "rma/lock_word.hpp"
 
 #include <gtest/gtest.h>

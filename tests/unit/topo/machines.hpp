@@ -1,4 +1,4 @@
-// Machines for tests: descriptions, read in the same way as by the launcher.
+// Machines for tests: descriptions, read as the launcher reads them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ inline Machine synthetic(const std::string& notation, const CpuSet& only = {}) {
   return machine_from("synthetic:" + notation, only);
 }
 
-// Reads the file `name` in the directory of the tests. two_h100: hwloc 2.9's XML of a virtual machine with two H100s,
+// Reads the file `name` in the test directory. two_h100: hwloc 2.9's XML of a virtual machine with two H100s,
 // without that machine's names. two_sockets_four_gpus: hwloc's XML of "pack:2 group:2 numa:1 l3:2 core:2 pu:2" with PCI
 // devices added by hand.
 inline Machine kept(const std::string& name) { return machine_from(HR_MACHINES "/" + name + ".xml"); }

@@ -49,7 +49,7 @@ TEST(MappingText, NothingElseIsTaken) {
   for (int at = 0; at < 1000; ++at) bomb += " 0-65535";
   EXPECT_FALSE(from_text(bomb, &mapping).ok());
   (void)take_detail();
-  // Texts that are cut anywhere or have any byte changed cause neither a crash nor an endless list.
+  // Text truncated anywhere or with any byte changed causes neither a crash nor an endless list.
   for (std::size_t at = 0; at < good.size(); ++at) {
     (void)from_text(good.substr(0, at), &mapping);
     std::string changed = good;

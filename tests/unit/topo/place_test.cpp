@@ -50,7 +50,7 @@ TEST(Parts, GoRound) {
             on_cores({0, 8, 16, 24, 32, 40, 48, 56, 1}));
   EXPECT_EQ(placed(big(), 3, {.policy = Policy::kParts, .level = Level::kSocket, .bind = Level::kSocket}),
             (Placement{cores(0, 31), cores(32, 63), cores(0, 31)}));
-  // Four domains as one part are the same as a socket.
+  // Four domains as one part are equivalent to a socket.
   EXPECT_EQ(placed(big(), 3, {.policy = Policy::kParts, .level = Level::kNuma, .group = 4}), on_cores({0, 32, 1}));
   EXPECT_EQ(placed(big(), 3, {.policy = Policy::kParts, .level = Level::kCore, .unit = Level::kThread}),
             (Placement{{0}, {2}, {4}}));
@@ -69,10 +69,10 @@ TEST(Parts, SoManyOnEach) {
 TEST(Parts, SeveralCoresEach) {
   EXPECT_EQ(placed(big(), 3, {.policy = Policy::kParts, .level = Level::kSocket, .count = 4}),
             (Placement{cores(0, 3), cores(32, 35), cores(4, 7)}));
-  // Three cores per rank: two ranks in a domain of eight, as no rank spans domains as long as there is room.
+  // Three cores per rank: two ranks in a domain of eight, as no rank spans domains while another place is free.
   EXPECT_EQ(placed(big(), 3, {.policy = Policy::kParts, .count = 3}),
             (Placement{cores(0, 2), cores(3, 5), cores(8, 10)}));
-  // Twenty ranks of three cores do not fit in this way: domains have room for 16, sockets for 20.
+  // Twenty ranks of three cores do not fit this way: domains hold 16, sockets 20.
   EXPECT_EQ(placed(big(), 20, {.policy = Policy::kParts, .count = 3})[2], cores(6, 8));
   EXPECT_EQ(placed(big(), 2, {.policy = Policy::kParts, .count = 2, .bind = Level::kNuma}),
             (Placement{cores(0, 7), cores(0, 7)}));

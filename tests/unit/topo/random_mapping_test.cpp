@@ -1,4 +1,4 @@
-// Random policies on random machines: properties that hold for all of them.
+// Random policies on random machines: invariants that hold for all of them.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -147,7 +147,7 @@ TEST(RandomMappings, BunchFillsCoresInOrder) {
   }
 }
 
-// After any number of ranks no socket has two more than another that still has room, and the same is true for the
+// After any number of ranks, no socket has two more than another one with free cores, and the same is true for the
 // domains of a socket.
 TEST(RandomMappings, ScatterKeepsPartsLevel) {
   Random random(5);

@@ -163,7 +163,7 @@ TEST_F(DoorbellFixture, AThreadThatDoesNotSleepAfterAllHidesNobodyElse) {
     bell->disarm(rings);
   });
   while (sleeping == 0) std::this_thread::yield();
-  // Without membarrier, the sleep ends after a time.
+  // Without membarrier, the sleep ends after a timeout.
   const bool has_barrier = process_barrier::register_this_process();
   const double before = now_seconds();
   while (has_barrier && !is_asleep(sleeping) && now_seconds() - before < 20) std::this_thread::yield();

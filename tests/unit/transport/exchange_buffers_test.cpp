@@ -1,4 +1,4 @@
-// ExchangeBuffers: the payloads of two processes that send alternately share the same memory, without any other effect.
+// ExchangeBuffers: payloads of two processes that send alternately share the same memory, without any other effect.
 #include "transport/shm/exchange_buffers.hpp"
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ const MessageHandlers kCollect = [] {
   return handlers;
 }();
 
-// One of two processes. The one with the lower number creates the exchange buffers.
+// One of two processes. The process with the lower number creates the exchange buffers.
 struct Side {
   Side(RingMemory* out, RingMemory* in, std::byte* memory, int room, bool lower)
       : exchange_buffers(memory, room, lower),
@@ -165,8 +165,8 @@ TEST_F(ExchangeBuffersFixture, NoneWhereThereIsNoRoomForThem) {
   }
 }
 
-// In each turn, both sides send some messages of any length, and then read those of the other: simultaneous exchanges
-// as well as alternate messages.
+// In each turn, both sides send some messages of any length, and then read those of the other side: simultaneous
+// exchanges as well as alternating messages.
 TEST_F(ExchangeBuffersFixture, RandomPingPongsArriveInOrderAndWhole) {
   const unsigned seed = std::random_device{}();
   RecordProperty("seed", static_cast<int>(seed));

@@ -83,7 +83,7 @@ TEST_F(RingFixture, ShortMessagesStopAtAFullRing) {
   EXPECT_FALSE(send_short());
   arrived.clear();
   consumer.take(3, kCollect);
-  ASSERT_TRUE(producer.send({{next, 0, 0}}, &next, sizeof next));  // it checks how much has been consumed
+  ASSERT_TRUE(producer.send({{next, 0, 0}}, &next, sizeof next));  // this checks how much has been consumed
   ++next;
   EXPECT_FALSE(send_short());
   while (consumer.ready()) consumer.take(3, kCollect);
@@ -154,7 +154,7 @@ struct LongRing : testing::Test {
   RingMemory* memory;
 };
 
-// A message fits into an empty ring, even if the remaining part of the lap is shorter; one that is longer than the ring
+// A message fits into an empty ring, even if the remaining part of the lap is shorter; a message longer than the ring
 // never fits.
 TEST_F(LongRing, WhatFitsAnEmptyRingGoes) {
   Producer producer(memory, kLong);

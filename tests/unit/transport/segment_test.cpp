@@ -29,7 +29,7 @@ TEST(Segment, HasNoNameWhoeverDies) {
   Segment third;
   ASSERT_TRUE(third.attach(first.name(), {3, 16384, 0}).ok());
   EXPECT_FALSE(exists(path));
-  // Both processes see the same memory.
+  // Both processes share the same memory.
   first.doorbell(1)->connections.store(42);
   EXPECT_EQ(third.doorbell(1)->connections.load(), 42U);
 }

@@ -1,5 +1,5 @@
-// A network transport between two endpoints of one process, which the launcher of a singleton introduces to each other:
-// that of UCX or, with HEADRACE_NETWORK=ofi, that of libfabric.
+// A network transport between two endpoints of one process, which a singleton's launcher introduces to each other: UCX
+// or, with HEADRACE_NETWORK=ofi, libfabric.
 #include "transport/ucx/ucx.hpp"
 
 #include <gtest/gtest.h>
@@ -107,7 +107,7 @@ class Ucx : public ::testing::Test {
     return true;
   }
 
-  // Sends an empty message to the other side. A network may have no room before it is connected.
+  // Sends an empty message to the other side. A network may refuse it before it is connected.
   bool sent(int from, const Header& header) {
     return until([&] { return side(from).send(1 - from, header, nullptr, 0).ok(); });
   }
@@ -164,7 +164,7 @@ TEST_F(Ucx, WhoDoesNotReceiveHoldsTheSenderBack) {
   const std::vector<std::byte> payload(side(0).caps(1).max_payload, std::byte{5});
   std::uint64_t sent = 0;
   Status status;
-  // The messages are more than the buffers of any system can hold.
+  // The messages exceed the buffers of any system.
   while (sent < 4096 && (status = side(0).send(1, header(sent), payload.data(), payload.size())).ok()) ++sent;
   ASSERT_TRUE(status.is_again()) << sent;
   EXPECT_EQ(side(0).reserve(1, 8), nullptr);
@@ -379,7 +379,7 @@ TEST_F(Ucx, APeerThatIsGoneIsReportedOnce) {
   ASSERT_TRUE(side(0).get(1, &key, {&part, 1}, &read).ok());
   ASSERT_TRUE(until([&] { return read.complete; }));
   EXPECT_EQ(ours, 1U);
-  // Data that has not been fetched, that is being fetched, and that is fetched too late.
+  // Data that has not been fetched, is being fetched, or is fetched too late.
   std::vector<std::byte> data(std::size_t{64} << 20, std::byte{7});
   std::vector<std::byte> space(data.size(), std::byte{1});
   std::array<Operation, 3> ready, takes;
@@ -431,7 +431,7 @@ TEST_F(Ucx, APeerThatIsGoneIsReportedOnce) {
   EXPECT_EQ(seen[0].failed.size(), 1U);
 }
 
-// A program may only send short messages, and make no other call.
+// A program may send only short messages, and make no other calls.
 TEST_F(Ucx, AShortMessageToAPeerThatIsGoneIsRefusedInTheEnd) {
   ASSERT_TRUE(sent(0, header(1)));
   ASSERT_TRUE(sent(1, header(1)));

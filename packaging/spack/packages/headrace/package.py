@@ -1,4 +1,4 @@
-# Spack's recipe for Headrace. Use it from this tree:
+# Spack recipe for Headrace. Use it from this tree:
 #
 #   spack repo add packaging/spack
 #   spack dev-build headrace@0.1.0          # in the source tree

@@ -12,7 +12,7 @@ _ROOT = "/sys/fs/cgroup"
 
 
 def _places(facts: Facts, controller: str) -> Iterator[str]:
-    """Returns the directories whose limits apply to this process, from its own upwards; all of these limits apply."""
+    """Returns the directories whose limits apply to this process, from its own cgroup upwards."""
     for line in (facts.read("/proc/self/cgroup") or "0::/").splitlines():
         _, controllers, path = (line.split(":", 2) + ["", ""])[:3]
         if controllers and controller not in controllers.split(","):

@@ -1,4 +1,4 @@
-"""Checks the distance of GPUs and RDMA devices from the CPUs that may be used, by NUMA nodes."""
+"""Checks the NUMA distance of GPUs and RDMA devices from the usable CPUs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from headrace.doctor.facts import Facts, cpu_list
 from headrace.doctor.finding import Finding, note, ok, warning
 
-# Vendors, and the classes of their GPUs; AMD's that compute are display controllers or accelerators.
+# Vendors, and the PCI classes of their GPUs; AMD compute GPUs are display controllers or accelerators.
 _GPU_CLASSES = {"0x10de": ("0x0300", "0x0302"), "0x1002": ("0x0302", "0x0380", "0x1200")}
 
 

@@ -61,13 +61,13 @@ def _list(paths: Iterable[str], prefix: Path) -> str:
 
 
 def _installed(prefix: Path) -> list[Package]:
-    """Returns the packages of all Pythons of the prefix; lib64 is usually a link to lib."""
+    """Returns the packages of all Python installations in the prefix; lib64 is usually a link to lib."""
     folders = {folder.resolve() for folder in prefix.glob("lib*/python3*/*-packages")}
     return [package for folder in sorted(folders) for package in _packages(folder)]
 
 
 def _cut_off(path: str) -> bool:
-    """True for a library or program that ends before its tables, after an interrupted copy or on a full disk."""
+    """True for a library or program truncated before its tables, after an interrupted copy or on a full disk."""
     try:
         with open(path, "rb") as file:
             head = file.read(64)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from headrace.doctor.facts import UNLIMITED, Facts, size
 from headrace.doctor.finding import Finding, error, note, ok, warning
 
-_FILES_OF_A_RANK = 8  # pipes and sockets of mpiexec for each rank, with some reserve
+_FILES_OF_A_RANK = 8  # pipes and sockets of mpiexec per rank, with some reserve
 _FILES_BESIDE = 64
 _LEAST_SPACE = 512 << 20  # bytes of address space; UCX and a Python program need most of it
 _USUAL_SPACE = 8 << 30
@@ -38,7 +38,7 @@ def _files(facts: Facts) -> Iterator[Finding]:
     soft, hard = facts.files
     want = _FILES_BESIDE + _FILES_OF_A_RANK * len(facts.affinity)
     if soft != UNLIMITED and soft < want:
-        yield warning("limits.files", f"a process may have {soft} files open (ulimit -n); mpiexec wants up to {want} for "
+        yield warning("limits.files", f"a process may have {soft} files open (ulimit -n); mpiexec needs up to {want} for "
                       f"a rank on each of {len(facts.affinity)} CPUs", "a job of so many ranks does not start, or connections fail later",
                       _raise_to(hard, want, "-n", 1, f"\"* - nofile {max(want, 4096)}\""))
     elif soft != UNLIMITED and soft < 1024:

@@ -26,7 +26,7 @@ def _takes_tcp(facts: Facts) -> bool:
 
 
 def _devices(facts: Facts, there: list[str]) -> list[str]:
-    """Returns the devices that TCP would use."""
+    """Returns the devices that UCX would use over TCP."""
     text = facts.environment.get("UCX_NET_DEVICES") or facts.environment.get("HEADRACE_NETWORK_DEVICES") or "all"
     names = text.split(",")
     return [device for device in there if "all" in names or device in names]
@@ -47,7 +47,7 @@ def _configuration(facts: Facts) -> Iterator[Finding]:
 
 
 def _address(text: str) -> str:
-    """Parses an address of /proc/net/tcp, which consists of words in the machine's byte order."""
+    """Parses an address in /proc/net/tcp, which consists of words in the machine's byte order."""
     words = (bytes.fromhex(text[at:at + 8])[::-1] for at in range(0, len(text), 8))
     return str(ipaddress.ip_address(b"".join(words)))
 

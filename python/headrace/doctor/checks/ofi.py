@@ -1,5 +1,5 @@
-"""Checks libfabric, the other library that carries messages between hosts: its location and version, and which of the two a job
-would use."""
+"""Checks libfabric, the alternative to UCX for messages between hosts: its location and version, and which of the two a
+job would use."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def usable(facts: Facts) -> bool:
-    """True if jobs can use the libfabric that is found."""
+    """True if jobs can use the libfabric found."""
     opened = find(facts)
     return not isinstance(opened, str) and _numbers(opened[0]) >= _OLDEST
 

@@ -16,7 +16,7 @@ _SHOWN = 8
 
 
 def is_ours(path: Path) -> bool:
-    """True for files of any version of Headrace: searches for a mark, as names and links are not reliable."""
+    """True for files of any version of Headrace: searches for a mark, because names and links are unreliable."""
     try:
         return _MARK in own_files.read_bytes(path, 1 << 28)
     except OSError:

@@ -1,4 +1,4 @@
-"""Single copy: tests whether a rank may read another's memory, and if not, determines the cause."""
+"""Single copy: tests whether a rank may read another's memory, and determines the cause if it may not."""
 
 from __future__ import annotations
 

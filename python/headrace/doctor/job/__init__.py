@@ -1,5 +1,5 @@
-"""`headrace doctor --job`: finds problems of a job in its counters. There is one check per file; to add one, write its file and add
-a line here."""
+"""`headrace doctor --job`: finds problems in a job's counters. There is one check per file; to add one, write its file
+and add a line here."""
 
 from headrace.doctor.check import Check
 from headrace.doctor.job import balance, devices, messages, placement, queues, ranks

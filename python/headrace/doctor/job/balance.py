@@ -1,4 +1,5 @@
-"""Time that ranks wait in MPI, and for which rank: a rank that all others wait for has more work, or a slower CPU or GPU."""
+"""Checks the time that ranks wait in MPI, and for which rank: a rank that all others wait for has more work, or a
+slower CPU or GPU."""
 
 from __future__ import annotations
 

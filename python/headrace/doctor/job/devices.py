@@ -1,4 +1,5 @@
-"""Device memory that went through the host although the ranks share a host; IPC mappings that are made repeatedly."""
+"""Finds device memory sent through the host although the ranks share a host, and IPC mappings that are created
+repeatedly."""
 
 from __future__ import annotations
 

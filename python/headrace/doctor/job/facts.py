@@ -23,7 +23,7 @@ class Rank:
         return max((self.now.ended or self.now.taken) - self.now.begun, 0.001)
 
     def count(self, name: str) -> int:
-        """Returns the value of a counter; 0 if the page's library does not have it."""
+        """Returns the value of a counter; 0 if the page's library lacks it."""
         try:
             return self.now.value(name)
         except KeyError:
@@ -37,7 +37,7 @@ class Rank:
 
     @property
     def waited(self) -> float:
-        """Returns the share of its time that the rank has waited in MPI."""
+        """Returns the share of its time that the rank has spent waiting in MPI."""
         return min(self.count("wait.time") / 1e9 / self.seconds, 1.0)
 
 

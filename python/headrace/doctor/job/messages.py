@@ -1,4 +1,4 @@
-"""Many short messages from one rank to another, which could be one."""
+"""Finds many short messages from one rank to another, which could be combined."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MANY = 100_000       # messages per second to one rank
 
 
 def _busiest(rank: Rank) -> tuple[float, float, int] | None:
-    """Returns rate per second, mean length and destination of the most frequent short messages."""
+    """Returns the rate per second, mean length and destination of the most frequent short messages."""
     sizes = rank.table("peer.bytes")
     found = [(count / rank.seconds, sizes.get(peer, 0) / count, peer)
              for peer, count in rank.table("peer.messages").items() if isinstance(peer, int)]

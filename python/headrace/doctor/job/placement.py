@@ -1,4 +1,4 @@
-"""Cores and GPUs that several ranks share."""
+"""Finds cores and GPUs that several ranks share."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ def cores(rank: Rank) -> frozenset[int]:
 
 
 def gpu(rank: Rank) -> str:
-    """Returns the one GPU that a rank may use, by its CUDA_VISIBLE_DEVICES; nothing if it may use several, or all."""
+    """Returns the only GPU that a rank may use, according to its CUDA_VISIBLE_DEVICES; "" if it may use several, or
+    all."""
     said = str(rank.about.get("gpus") or "").strip()
     return "" if "," in said or said in _HIDDEN else said
 

@@ -1,4 +1,4 @@
-"""Messages that arrived before their receives, and their cost; long queues of receives."""
+"""Finds messages that arrived before their receives, with their cost, and long queues of receives."""
 
 from __future__ import annotations
 

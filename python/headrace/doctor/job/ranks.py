@@ -1,4 +1,4 @@
-"""Ranks whose pages exist; ranks that have died without MPI_Finalize; pages that cannot be read."""
+"""Reports ranks whose pages exist, ranks that have died without MPI_Finalize, and unreadable pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Share of a link's speed that is left when all ranks communicate in pairs: it falls if they share a switch, a card or memory."""
+"""Checks the share of a link's speed that remains when all ranks communicate in pairs: it falls if they share a switch,
+a card or memory."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The links of hosts, GPUs or cores, measured in pairs by the benchmark `links`, and those between a host and its GPUs, by `host_gpu`
-(docs/doctor.md)."""
+"""The links of hosts, GPUs or cores, measured in pairs with the benchmark `links`, and those between a host and its
+GPUs, with `host_gpu` (docs/doctor.md)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Links:
 
     @property
     def in_company(self) -> bool:
-        """True if links share anything when all are busy."""
+        """True if the links were also measured while all were busy."""
         return len(self.ends) >= (3 if self.what == HOST_AND_GPUS else 4)
 
     def between(self, pair: tuple[int, int], arrow: str) -> str:
@@ -58,7 +58,7 @@ def slower(times: Times) -> list[tuple[float, tuple[int, int]]]:
 
 
 def read(report: Mapping, what: str, ends: Sequence[str]) -> Links:
-    """Reads the JSON of the benchmark. Uses the best time of each link, as longer ones are due to disturbances."""
+    """Reads the JSON of the benchmark. Uses the best time of each link, as longer times are due to disturbances."""
     found: dict[tuple[str, bool], dict] = {}
     length = _SHORT
     for row in report["rows"]:
@@ -98,7 +98,8 @@ def _measure(programs: Programs, what: str, *words: str, memory: str = "host") -
 
 
 def measure(prefix: Path, hosts: str, environment: Mapping[str, str], gpus: int, cores: int, builds_alone: bool = False) -> RunFacts:
-    """Measures between the named hosts, or those of the allocation; else on this host. `builds_alone`: no link. Raises Failed."""
+    """Measures between the named hosts or those of the allocation, otherwise on this host. `builds_alone`: measures no
+    link. Raises Failed."""
     programs = locate(prefix)
     if hosts or any(name in environment for name in ("SLURM_JOB_ID", "PBS_NODEFILE")):
         where = ("--hosts", hosts) if hosts else ()

@@ -1,4 +1,4 @@
-"""Links that are slower than the others of their kind, and by how much."""
+"""Finds links that are slower than the others of their kind, and by how much."""
 
 from __future__ import annotations
 

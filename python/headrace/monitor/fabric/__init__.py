@@ -1,4 +1,4 @@
-"""Links of this host: ports of InfiniBand, RoCE, Slingshot and Ethernet, their traffic, errors and states."""
+"""This host's links: InfiniBand, RoCE, Slingshot and Ethernet ports, with their traffic, errors and states."""
 
 from .fabric import Fabric
 from .port import FIGURES, Port

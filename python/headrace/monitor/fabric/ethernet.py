@@ -1,4 +1,4 @@
-"""Network interfaces of hardware: /sys/class/net. Bridges, tunnels and loopback have none."""
+"""Hardware network interfaces: /sys/class/net. Bridges, tunnels and loopback have no hardware."""
 
 from __future__ import annotations
 

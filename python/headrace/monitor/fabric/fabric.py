@@ -1,7 +1,7 @@
 """Figures of this host's links since the last reading, from all readers.
 
-Counters that run backwards, or faster than the link, are reported and left out of that reading: the driver was reloaded, or the counter has
-wrapped or is wrong. Not thread-safe.
+Counters that run backwards, or faster than the link, are reported and omitted from that reading: the driver was
+reloaded, or the counter has wrapped or is wrong. Not thread-safe.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Ports of InfiniBand and RoCE adapters, whose traffic bypasses the kernel: /sys/class/infiniband."""
+"""InfiniBand and RoCE adapter ports, whose traffic bypasses the kernel: /sys/class/infiniband."""
 
 from __future__ import annotations
 

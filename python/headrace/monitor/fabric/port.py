@@ -1,4 +1,4 @@
-"""One port as a reader finds it, and functions that read files of sysfs: with bounds, and a reason for each file that cannot be used."""
+"""A port as found by a reader, and functions that read sysfs files, with bounds, and a reason for each unusable one."""
 
 from __future__ import annotations
 
@@ -24,13 +24,14 @@ class Port:
     kind: str  # "infiniband", "roce", "slingshot", "ethernet"
     name: str  # "mlx5_0:1"
     up: bool | None = None
-    speed: float = 0.0  # bytes per second, each way; 0: unknown
+    speed: float = 0.0  # bytes per second in each direction; 0: unknown
     counters: dict[str, int] = field(default_factory=dict)  # sums, indexed by figure of RATES
     strange: list[str] = field(default_factory=list)  # files whose content is not a counter
 
 
 def text(path: Path) -> str:
-    """Returns the beginning of a file; nothing if it cannot be read. A network interface that is down refuses its speed, for example."""
+    """Returns the start of a file; "" if it cannot be read. A network interface that is down refuses its speed, for
+    example."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
@@ -55,7 +56,8 @@ def folders(path: Path) -> Iterator[Path]:
 
 
 def add(port: Port, figure: str, path: Path, scale: int = 1) -> None:
-    """Adds a file's counter to a figure. A missing file means that the device lacks the counter; invalid content is noted."""
+    """Adds a file's counter to a figure. A missing file means that the device lacks the counter; invalid content is
+    recorded."""
     said = text(path).partition("@")[0]  # Slingshot appends the time of the reading
     if not said:
         return

@@ -1,11 +1,11 @@
 """A connection between two processes that hold the same secret.
 
-Each side proves this before the other reads any of its messages: it sends a greeting of fixed length with a nonce, then HMAC-SHA256
-over both nonces and its role. After that, every message has a limited length and a tag over its direction, number and bytes, so
-that a message that was changed, dropped, repeated or reflected is refused before it is unpacked. Nothing is encrypted: the figures
-are visible on the network.
+Each side proves possession before the other reads any of its messages: it sends a greeting of fixed length with a
+nonce, then HMAC-SHA256 over both nonces and its role. After that, every message has a limited length and a tag over its
+direction, number and bytes, so that a changed, dropped, repeated or reflected message is refused before it is unpacked.
+Nothing is encrypted: the figures are visible on the network.
 
-Owner: its maker. Threads: one at a time. Errors: Refused with a sentence, or OSError.
+Owner: its creator. Threads: one at a time. Errors: Refused with a sentence, or OSError.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Channel:
         return _unpack(body)
 
     def cut(self) -> None:
-        """Cuts the connection, from any thread; a thread that waits on it gets an error."""
+        """Cuts the connection, from any thread; a thread waiting on the connection gets an error."""
         with contextlib.suppress(OSError):
             self._connection.shutdown(socket.SHUT_RDWR)
 
@@ -106,8 +106,8 @@ def _unpack(body: bytes) -> object:
 
 
 class Greeting:
-    """The monitor's side of the proof, in steps that do not wait, so that silent connections each cost a socket, but no thread. The
-    caller owns the connection."""
+    """The monitor's side of the proof, in steps that do not wait, so that silent connections cost a socket each, but no
+    thread. The caller owns the connection."""
 
     def __init__(self, connection: socket.socket, secret: bytes):
         """Raises OSError."""

@@ -1,9 +1,9 @@
 """A source that combines the reports of other hosts' collectors with this host's pages.
 
-One thread accepts connections, and each connection gets its own thread once it has proven the secret. If too many have not, the
-oldest is dropped, so that a collector that knows the secret is always served. The last report of a host is kept; figures of a host
-that has not reported recently are left out, and its jobs are listed as unseen, so that they do not count as ended. A lost host is
-shown for a while, and is recognised when it reconnects.
+One thread accepts connections, and each connection gets its own thread once it has proven the secret. If too many
+connections have not, the oldest of these is dropped, so that a collector that knows the secret is always served. The
+last report of a host is kept; figures of a host that has not reported recently are omitted, and its jobs are listed as
+unseen, so that they do not count as ended. A lost host is shown for a while, and is recognised when it reconnects.
 
 Owner: the command. Threads: sweep() is called by the collector's; the rest is guarded by `_lock`.
 """
@@ -27,7 +27,7 @@ from headrace.monitor.limits import Seldom
 from headrace.monitor.model import Reading, Reporter, Sweep
 from headrace.monitor.source import Source
 
-_FRESH = 1.25  # age in periods beyond which a report is left out of a sweep
+_FRESH = 1.25  # age in periods beyond which a report is omitted from a sweep
 _LOST_SECONDS = 10.0  # seconds without a report after which a host counts as lost
 _FORGET_SECONDS = 900.0  # seconds after which a lost host's jobs count as ended
 _CONNECTIONS_MOST = 1024
@@ -238,8 +238,8 @@ class Gather:
 
     @staticmethod
     def _merge(host: _Host, readings: list[Reading]) -> None:
-        """Merges a report: details stay until newer ones arrive; a rank that has ended stays until the collector has read its last
-        ones."""
+        """Merges a report: details stay until newer ones arrive; a rank that has ended stays until the collector has
+        read its last details."""
         now = {(reading.rank.job, reading.rank.rank): reading for reading in readings}
         for key, before in host.readings.items():
             after = now.get(key)

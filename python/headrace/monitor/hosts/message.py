@@ -116,5 +116,5 @@ def _details(said: object) -> Details:
 
 def _key(kind: str, key: str) -> str:
     if kind in PEERS and not (key.isascii() and key.isdecimal() and len(key) < 10):
-        raise Wrong("a peer that is no rank")
+        raise Wrong("a peer that is not a rank")
     return _text(key)

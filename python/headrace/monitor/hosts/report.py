@@ -1,7 +1,8 @@
-"""`headrace monitor --report-to`: sends this host's readings to a monitor on another one.
+"""`headrace monitor --report-to`: sends this host's readings to a monitor on another host.
 
-It reads about once a second, when the monitor requests it, and continues without a connection, so that the last figures of ranks
-that end in the meantime are sent later. It tries to reconnect at growing intervals, up to half a minute.
+It reads the pages about once a second, when the monitor requests a report, and continues without a connection, so that
+the last figures of ranks that end in the meantime are sent later. It tries to reconnect at growing intervals, up to
+half a minute.
 """
 
 from __future__ import annotations

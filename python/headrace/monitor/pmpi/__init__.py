@@ -1,10 +1,12 @@
-"""`headrace monitor pmpi FILE`: builds a library for jobs of another MPI, so that the monitor sees them as far as possible.
+"""`headrace monitor pmpi FILE`: builds a library for jobs of another MPI, so that the monitor sees them as completely
+as possible.
 
     headrace monitor pmpi libheadrace_pmpi.so --mpicc mpicc        # that MPI's
     mpiexec -genv LD_PRELOAD $PWD/libheadrace_pmpi.so ...          # Open MPI: mpirun -x LD_PRELOAD=...
 
-It is built on this machine with that MPI's compiler, from the declarations in its mpi.h (`prototypes`, `wrappers`) and from C files
-that keep a page of counters in the same format as Headrace's own, as no other method works for every MPI and version.
+The library is built on this machine with that MPI's compiler wrapper, from the declarations in its mpi.h (`prototypes`,
+`wrappers`) and from C files that keep a counter page in the same format as Headrace's own, because no other method
+works for every MPI and version.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-/* Counts calls and their time, waits, messages by peer and size. */
+/* Counts calls and their time, waits, and messages by peer and size. */
 /* --- a call --- */
 static void hr_begin(struct hr_call* call, int function, int waits) {
   call->function = hr_depth++ == 0 && hr_shared ? function : 0;
@@ -45,7 +45,7 @@ static int hr_free_table(MPI_Comm comm, int keyval, void* table, void* extra) {
   return MPI_SUCCESS;
 }
 
-/* World ranks of a communicator's destinations. Called with the mutex held. */
+/* Returns the world ranks of a communicator's destinations. Called with the mutex held. */
 static int* hr_make_table(MPI_Comm comm) {
   MPI_Group group;
   int inter = 0, size = 0;
@@ -63,7 +63,7 @@ static int* hr_make_table(MPI_Comm comm) {
   return table;
 }
 
-/* Returns -1 for a rank of another world, or for none. */
+/* Returns -1 for a rank of another world, or if there is none. */
 static int hr_world_rank(MPI_Comm comm, int rank) {
   if (comm == MPI_COMM_WORLD) return rank < hr_size ? rank : -1;
   int *table = NULL, found = 0;
@@ -118,7 +118,7 @@ static void hr_sent(struct hr_call* call, int dest, long long count, MPI_Datatyp
   if (call->function && dest >= 0) hr_count(call->function, hr_row(comm, dest), hr_bytes(count, type));
 }
 
-/* Persistent sends count when they are started. */
+/* Persistent sends are counted when they are started. */
 static void hr_forget(MPI_Request* request) {
   if (!hr_shared || !__atomic_load_n(&hr_requests_used, __ATOMIC_RELAXED)) return;
   pthread_mutex_lock(&hr_mutex);

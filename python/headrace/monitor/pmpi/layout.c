@@ -1,9 +1,9 @@
-/* A page of counters in the form of docs/counters.md, filled in through the profiling interface of any MPI.
+/* A counter page in the format of docs/counters.md, filled in through the profiling interface of any MPI.
  *
- * The page is a memory file that others find at /proc/<process>/fd; it ends with the process. It is made when MPI_Init
- * has returned; nothing is counted before, or where HEADRACE_COUNTERS is "off". HEADRACE_PMPI_SAVE names a directory
- * where MPI_Finalize leaves it as a file. MPI calls that the MPI library makes within a call are not counted. Threads:
- * any; sums are added to atomically (relaxed), the current activity is that of the last call. */
+ * The page is a memory file that others find at /proc/<process>/fd; it ends with the process. It is created when
+ * MPI_Init has returned; nothing is counted before, or if HEADRACE_COUNTERS is "off". HEADRACE_PMPI_SAVE names a
+ * directory where MPI_Finalize saves the page as a file. MPI calls that the MPI library makes within a call are not
+ * counted. Threads: any; sums are added to atomically (relaxed), the current activity is that of the last call. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <limits.h>

@@ -1,4 +1,4 @@
-/* Makes the page, lets others find it, and saves it; marks of MPI_Pcontrol. */
+/* Creates, publishes and saves the page; records marks of MPI_Pcontrol. */
 /* Rank 0 names the job: the MPI, its host, its process, the time. */
 static void hr_name_job(char* job, int rank) {
   char host[HOST_NAME_MAX + 1] = {0}, library[MPI_MAX_LIBRARY_VERSION_STRING];
@@ -73,7 +73,7 @@ static void hr_publish(void) {
   free(text.at);
 }
 
-/* The directory may be one that others can write to: another user's file of this name is not touched. */
+/* Others may be able to write to the directory: another user's file of this name is not touched. */
 static FILE* hr_own_file(const char* path) {
   struct stat status;
   const int file = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);

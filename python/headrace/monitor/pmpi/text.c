@@ -1,4 +1,4 @@
-/* The page's description of itself: JSON, in the form of docs/counters.md. */
+/* The page's description of itself: JSON, in the format of docs/counters.md. */
 struct hr_text {
   char* at;
   size_t used, room;

@@ -1,4 +1,4 @@
-"""Generates the C source of a library that counts: the common parts, then a function MPI_X for each PMPI_X."""
+"""Generates the C source of a counting library: the common parts, then a function MPI_X for each PMPI_X."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-// Callbacks: operations, attributes, error handlers and the codes that they are given, generalized requests.
+// Callbacks: operations, attributes, error handlers and the codes passed to them, generalized requests.
 #include "walk.hpp"
 
 namespace walk {
@@ -85,7 +85,7 @@ void operations() {
 
 namespace {
 
-// More functions than libmpi.so.12 can distinguish: the excess is refused, and the others still work.
+// More functions than libmpi.so.12 can distinguish: the excess is rejected, and the others still work.
 template <int... factor>
 void too_many(std::integer_sequence<int, factor...>) {
   MPI_User_function* const functions[] = {&scaled<factor>...};

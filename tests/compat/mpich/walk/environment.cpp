@@ -1,4 +1,4 @@
-// Contents of datatypes, the environment, tools, windows, the names of the profiling interface.
+// Contents of datatypes, the environment, tools, windows, names of the profiling interface.
 #include "walk.hpp"
 
 namespace walk {

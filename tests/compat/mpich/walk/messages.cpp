@@ -33,7 +33,7 @@ void statuses() {
   CHECK_OK(MPI_Test_cancelled(&status, &flag));
   CHECK_EQ(flag, 0);
 
-  // 63 bits of count, and the adjacent bit.
+  // The 63 bits of the count, and the adjacent bit.
   MPI_Status unwritten;
   std::memset(&unwritten, 0x80, sizeof unwritten);
   CHECK_OK(MPI_Status_set_elements(&unwritten, MPI_INT, 3));
@@ -75,7 +75,7 @@ void statuses() {
 }
 
 void requests() {
-  // More requests of all kinds than fit a frame; none may remain.
+  // More requests of all kinds than fit into a frame; none may remain.
   constexpr int kMany = 200;
   std::vector<int> out(kMany), in(kMany, -1);
   std::vector<MPI_Request> all(2 * kMany, MPI_REQUEST_NULL);
@@ -182,7 +182,7 @@ void sentinels() {
   CHECK_EQ(got, 77);
   CHECK_OK(MPI_Type_free(&type));
 
-  // Exactly the size that MPICH's constant demands.
+  // Exactly the size that MPICH's constant requires.
   std::vector<char> buffer(3 * (4 + MPI_BSEND_OVERHEAD));
   CHECK_OK(MPI_Buffer_attach(buffer.data(), static_cast<int>(buffer.size())));
   for (int i = 0; i < 3; ++i) CHECK_OK(MPI_Bsend(&i, 1, MPI_INT, rank, 5, MPI_COMM_WORLD));
