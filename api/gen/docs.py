@@ -91,7 +91,7 @@ def knobs(tables: Tables) -> str:
     for knob in tables.knobs:
         default = str(knob["default"]).lower() if knob["type"] == "bool" else knob["default"]
         names = ", ".join(f"`HEADRACE_{name.upper()}`" for name in former_names(knob))
-        former = f" (In earlier versions {names}, still accepted.)" if names else ""
+        former = f" (Formerly {names}, still accepted.)" if names else ""
         rows.append(f"| `HEADRACE_{knob['name'].upper()}` | {knob_type(knob)} | `{default}` | {knob['scope']} |"
                     f" {knob['sentence']}{former} |\n")
     return KNOBS.format(rows="".join(rows))
