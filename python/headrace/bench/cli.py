@@ -24,9 +24,9 @@ from headrace.bench.programs import Programs, locate
 
 DESCRIPTION = """Runs the host benchmarks and prints tables of medians.
 
-With --vs other MPI libraries run the same benchmarks, interleaved: each is installed from the package index into a separate cache, runs the
-same binary if it has the standard ABI, and otherwise a rebuild. Ratios are Headrace's figure over the best peer's at that size, formed
-within each run; their median and spread are printed. With --gpu, first: the GPU set; `headrace bench --gpu --help`."""
+With --vs, other MPI libraries run the same benchmarks, interleaved: each is installed from the package index into a separate cache, and
+runs the same binary if it has the standard ABI, otherwise a rebuilt one. Ratios are Headrace's figure over the best peer's at that size, formed
+within each run; their median and spread are printed. With --gpu as the first option, the GPU set runs; see `headrace bench --gpu --help`."""
 
 
 def _arguments(argv: list[str]) -> argparse.Namespace:

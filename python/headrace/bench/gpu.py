@@ -1,6 +1,6 @@
 """The GPU set: every figure with its limit, measured in the same run.
 
-Runs gpu_limits (bare copies and kernels), NCCL from C++ where its library is there, and Headrace's programs, round after round; each figure
+Runs gpu_limits (plain copies and kernels), NCCL from C++ if its library is installed, and Headrace's programs, round after round; each figure
 is the median over the rounds. With one GPU both ranks use it, and the table says so. A section that fails reports the reason; the other
 sections still run.
 """

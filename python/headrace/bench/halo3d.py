@@ -1,7 +1,7 @@
 """Steps of halo3d with and without the exchange, for several sizes of a rank's block and numbers of steps.
 
-Runs halo3d on device memory, all cases in turns, round after round, and prints a row for each size, number of steps and
-pattern: microseconds a step, those of the same step without the exchange, and their ratio, medians of the rounds.
+Runs halo3d on device memory, all cases interleaved, and prints a row for each size, number of steps and pattern:
+microseconds per step, with and without the exchange, and their ratio, as medians over the rounds.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """MPI on device buffers compared with NCCL, both called from C++ with one process per GPU, and tables of their times.
 
-Runs the program `nccl` with a rank for each GPU, finds NCCL in PyTorch's packages, and prints ratios of all operations,
-then each operation's times. Needs no PyTorch to run, only its package nvidia-nccl, or a libnccl.so.2 of the system.
+Runs the program `nccl` with one rank per GPU, finds NCCL in PyTorch's packages, and prints the ratios of all operations,
+then the times of each. PyTorch itself is not needed, only its package nvidia-nccl or the system's libnccl.so.2.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Runs a chapter of the course: its steps one after the other, compared with the published figures, with a plot."""
+"""Runs the steps of a chapter of the course in turn, and compares them with the published figures, with a plot."""
 
 from __future__ import annotations
 

@@ -14,10 +14,9 @@ from headrace.tune import explain, run
 from headrace.tune.collectives import OPERATIONS
 from headrace.tune.run import SIZES
 
-DESCRIPTION = """Measures the limits of messages and each algorithm of each collective on this machine, or between hosts, and writes the
+DESCRIPTION = """Measures message limits and every algorithm of every collective on this machine, or between hosts, and writes the
 files that programs use from then on. The built-in choice remains unless another one is faster by 5 % and by more than the rounds differ;
-changes are measured again in as many rounds. Leave the machine alone meanwhile. A run that was ended, however that happened, goes on where
-it was."""
+changes are confirmed by a second measurement. The machine should be idle meanwhile. An interrupted run continues where it stopped."""
 
 
 def _size(text: str) -> int:
