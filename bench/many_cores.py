@@ -2,7 +2,8 @@
 """Measures the selection of collectives at many numbers of ranks, and finds cliffs.
 
     bench/many_cores.py BUILD OUT.json                      16 to 64 ranks, and 128 with two operations
-    bench/many_cores.py BUILD OUT.json --openmpi PREFIX     the same with Open MPI in turns, and the ratios
+    bench/many_cores.py BUILD OUT.json --peers DIR mpich,openmpi,impi     the same with other libraries in turns, and the
+                                                            ratios to the best; DIR/mpich, ... as `headrace bench --vs` installs them
     bench/many_cores.py BUILD OUT.json --ranks 31,32,33 --fail    ends with 1 if there is a cliff
 
 A cliff: an operation takes more than --factor times as long on n ranks as on the next smaller number, beyond what the growth of n explains,
@@ -85,15 +86,15 @@ def cliffs(measured: Measured, factor: float, cores: int) -> list[str]:
     return found
 
 
-def table(ours: Measured, peer: Measured | None) -> None:
+def table(ours: Measured, peers: list[Measured]) -> None:
     counts = sorted({key[2] for key in ours.times})
-    print(f"{'us' + (' (ratio to the peer)' if peer else ''):28s}" + "".join(f"{count:>16d}" for count in counts))
+    print(f"{'us' + (' (ratio to the best)' if peers else ''):28s}" + "".join(f"{count:>16d}" for count in counts))
     ratios: dict[int, list[float]] = {}
     for operation, size in sorted({key[:2] for key in ours.times}):
         cells = []
         for count in counts:
             mine = ours.median((operation, size, count))
-            theirs = peer.median((operation, size, count)) if peer else None
+            theirs = min(filter(None, (peer.median((operation, size, count)) for peer in peers)), default=None)
             text = "" if mine is None else f"{mine:.4g}"
             if mine is not None and theirs:
                 ratios.setdefault(count, []).append(mine / theirs)
@@ -112,7 +113,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", type=Path)
     parser.add_argument("out", type=Path)
-    parser.add_argument("--openmpi", type=Path, metavar="PREFIX")
+    parser.add_argument("--peers", nargs=2, metavar=("DIR", "NAME,NAME,..."))
     parser.add_argument("--ranks", type=numbers, default=[16, 32, 33, 48, 62, 64], metavar="N,N,...")
     parser.add_argument("--more", type=int, default=128, metavar="N", help="ranks beyond the cores; 0: none")
     parser.add_argument("--operations", default=OPERATIONS)
@@ -126,8 +127,8 @@ def main() -> int:
     cores = len(os.sched_getaffinity(0))
     found = programs.locate(given.build)
     all_measured = [Measured(libraries.headrace(found), found.find("collective"))]
-    if given.openmpi:
-        peer = libraries.find_peer("openmpi", given.openmpi.resolve().parent)
+    for name in given.peers[1].split(",") if given.peers else ():
+        peer = libraries.find_peer(name, Path(given.peers[0]).resolve())
         all_measured.append(Measured(peer, libraries.build(peer, ["collective"]) / "collective"))
     jobs = [(count, given.operations, given.sizes) for count in given.ranks]
     if given.more:
@@ -142,7 +143,7 @@ def main() -> int:
                 each.run(count, cores, operations, sizes, left)
                 given.out.write_text(json.dumps({one.library.name: [[*key, *value] for key, value in one.times.items()]
                                                  for one in all_measured}), encoding="utf-8")
-    table(all_measured[0], all_measured[1] if given.openmpi else None)
+    table(all_measured[0], all_measured[1:])
     sentences = cliffs(all_measured[0], given.factor, cores)
     missing = [text for each in all_measured for text in each.missing]
     print("\n".join([*sentences, *(f"missing: {text}" for text in missing)]))

@@ -6,7 +6,7 @@ root=$(realpath "${1:?usage: in_root.sh ROOT COMMAND...}")
 shift
 export root
 exec unshare -m --propagation private bash -c '
-mount --bind "$root" "$root"
+mount --rbind "$root" "$root"
 for each in proc sys dev; do mount --rbind "/$each" "$root/$each"; done
 if [ -d /usr/local/cuda ]; then mkdir -p "$root/usr/local/cuda" && mount --bind "$(realpath /usr/local/cuda)" "$root/usr/local/cuda"; fi
 cd "$root" && mkdir -p .old && pivot_root . .old && /bin/umount -l /.old && rmdir /.old

@@ -8,6 +8,7 @@ Resumable: results are kept in LOGS/<part>.tsv, and a test that has passed there
 """
 import argparse
 import concurrent.futures
+import json
 import os
 import pathlib
 import re
@@ -21,6 +22,9 @@ TREE = HERE.parent.parent
 # Left out, as they need an index of packages, a browser, clang or real hosts; the labels likewise.
 LEFT_OUT = r"^(monitor_(browser|assets|export)|gpu_code_objects)"
 LABELS_LEFT_OUT = "^(mpi4py|install|namespaces)$"
+NAMESPACES_LEFT_OUT = "^namespaces_random_faults$"  # takes a quarter of an hour, whatever the number of cores
+OUTSIDE = [".venv/bin/python", "-B", "tests/outside/run.py", "--prefix", "build/pip", "--work", ".cache/outside"]
+OUTSIDE_LEFT_OUT = "mpi4py-fft:"  # is built with an index of packages
 RESULT = re.compile(r"^ *\d+/\d+ Test +#\d+: (\S+) \.*(?:\*\*\*| +)(\w+(?: \w+)?).*?([\d.]+) sec", re.M)
 GOOD = ("Passed", "Skipped", "Not Run (Disabled)")
 
@@ -31,8 +35,10 @@ def assigned(file, name):
     return re.search(rf"^{name}(?:=| := )'?([^'\n]*)'?$", text, re.M).group(1)
 
 
-class Part:
-    """One pass over tests of a build directory."""
+class Tests:
+    """Tests of a build directory, run by ctest."""
+
+    handful, seconds = 12, 1.0  # the most tests of a handful, and the expected seconds of one that has not run yet
 
     def __init__(self, build, options, **environment):
         self.environment = {**os.environ, **environment, "HR_BUILT": "1"}
@@ -40,6 +46,64 @@ class Part:
             self.ctest = ["ctest", "--test-dir", "build/pip", *options]
         else:
             self.ctest = ["scripts/sanitize.sh", build, *options]
+
+    def listed(self):
+        """Returns {name: word by which command() chooses it}."""
+        text = subprocess.run([*self.ctest, "-N"], cwd=TREE, text=True, capture_output=True, env=self.environment).stdout
+        # ctest's -I counts the tests that its other options choose.
+        return {name: str(place) for place, name in enumerate(re.findall(r"Test +#\d+: (\S+)", text), 1)}
+
+    def command(self, words):
+        return [*self.ctest, "--output-on-failure", "-j", "3", "-I", f"0,0,0,{','.join(words)}"]
+
+    @staticmethod
+    def results(output):
+        """Returns (name, result, seconds) of each test that ended."""
+        return RESULT.findall(output)
+
+
+class Functions:
+    """The functions that do nothing for once, of which tests/noop finds a test that misses them."""
+
+    handful, seconds = 12, 3.0
+    environment = dict(os.environ)
+
+    @staticmethod
+    def listed():
+        functions = [line.split("\t")[0] for line in (TREE / "tests/noop/found.tsv").read_text().splitlines()]
+        return dict(zip(functions, functions))
+
+    @staticmethod
+    def command(words):
+        return [".venv/bin/python", "-B", "tests/noop/find.py", "build/pip", *words]
+
+    @staticmethod
+    def results(output):
+        found = re.findall(r"^(MPI_\w+): (.*)$", output, re.M)
+        return [(name, "Failed" if said.startswith("no test") else "Passed", "0") for name, said in found]
+
+
+class Programs:
+    """Programs of others and their checks (tests/outside), which `build outside` has built."""
+
+    handful, seconds = 1, 120.0
+
+    def __init__(self, hosts):
+        self.hosts = hosts
+        self.environment = dict(os.environ)
+
+    @staticmethod
+    def listed():
+        text = subprocess.run([*OUTSIDE, "--list"], cwd=TREE, text=True, capture_output=True).stdout
+        return {name: name for name in text.split() if not name.startswith(OUTSIDE_LEFT_OUT)}
+
+    def command(self, words):
+        return [*OUTSIDE, "--hosts", self.hosts, *words]
+
+    @staticmethod
+    def results(output):
+        found = re.findall(r"^(\S+) (\S+), \d host\(s\): .*, (\d+) s: (ok|FAILED)", output, re.M)
+        return [(f"{package}:{test}", "Passed" if said == "ok" else "Failed", seconds) for package, test, seconds, said in found]
 
 
 def parts():
@@ -51,29 +115,41 @@ def parts():
     here = ["-LE", LABELS_LEFT_OUT, "-E", LEFT_OUT]
     hosts = ["-LE", f"{not_as_hosts}|{LABELS_LEFT_OUT}"]
     return {
-        "release": Part("pip", here, **peers),
-        "release2": Part("pip", hosts, **peers, **two),
-        "ofi2": Part("pip", hosts, **peers, **two, HEADRACE_NETWORK="ofi"),
-        "asan": Part("asan", ["-LE", without]),
-        "asan2": Part("asan", ["-LE", f"{not_as_hosts}|{without}"], **two),
-        "ubsan": Part("ubsan", ["-LE", without]),
-        "tsan": Part("tsan", ["-LE", without, "-R", threads]),
-        "change": Part("pip", ["-LE", f"{LABELS_LEFT_OUT}|^night$", "-E", LEFT_OUT], **peers),
-        "change2": Part("pip", ["-L", "^as_hosts$", "-LE", "^night$"], **peers, **two),
+        "release": Tests("pip", here, **peers),
+        "release2": Tests("pip", hosts, **peers, **two),
+        "ofi2": Tests("pip", hosts, **peers, **two, HEADRACE_NETWORK="ofi"),
+        "asan": Tests("asan", ["-LE", without]),
+        "asan2": Tests("asan", ["-LE", f"{not_as_hosts}|{without}"], **two),
+        "ubsan": Tests("ubsan", ["-LE", without]),
+        "tsan": Tests("tsan", ["-LE", without, "-R", threads]),
+        "namespaces": Tests("pip", ["-C", "hosts", "-L", "namespaces", "-E", NAMESPACES_LEFT_OUT], **peers, HR_NAMESPACES="required"),
+        "noop": Functions(),
+        "outside": Programs("1"),
+        "outside2": Programs("2"),
+        "change": Tests("pip", ["-LE", f"{LABELS_LEFT_OUT}|^night$", "-E", LEFT_OUT], **peers),
+        "change2": Tests("pip", ["-L", "^as_hosts$", "-LE", "^night$"], **peers, **two),
     }
 
 
 def build(names, logs):
-    """Builds the directories of the parts, all at once. Returns the names of those that failed."""
+    """Builds the directories of the parts, all at once. Returns the names of those that failed.
+
+    "outside" needs the sources in .cache/outside and a finished build/pip."""
     configure = ["cmake", "-G", "Ninja", "-S", ".", "-DHEADRACE_TESTS=ON", "-DHEADRACE_WERROR=ON", "-DCMAKE_BUILD_TYPE=Release"]
+
+    def commands(name):
+        if name == "outside":
+            packages = sorted({each.partition(":")[0] for each in Programs.listed()})
+            return [[*OUTSIDE, "--build", *packages]]
+        configured = {"pip": configure + ["-B", "build/pip"],
+                      "plain": configure + ["-B", "build/plain", "-DHEADRACE_PRECOMPILED_HEADERS=OFF"]}
+        return [configured.get(name, ["cmake", "--preset", name]), ["ninja", "-C", f"build/{name}", "-j", str(os.cpu_count())]]
 
     def one(name):
         begun = time.monotonic()
-        command = {"pip": configure + ["-B", "build/pip"],
-                   "plain": configure + ["-B", "build/plain", "-DHEADRACE_PRECOMPILED_HEADERS=OFF"]}.get(name, ["cmake", "--preset", name])
+        status = 0
         with open(logs / f"build-{name}.txt", "w") as log:
-            status = 0
-            for each in (command, ["ninja", "-C", f"build/{name}", "-j", str(os.cpu_count())]):
+            for each in commands(name):
                 status = status or subprocess.run(each, cwd=TREE, stdout=log, stderr=log).returncode
         print(f"built {name}: exit code {status}, {time.monotonic() - begun:.0f} s", flush=True)
         return status
@@ -92,9 +168,13 @@ def kept(file):
 
 
 def costs():
-    """Seconds that each test took in the release build, as far as ctest has kept them there."""
-    file = TREE / "build/pip/Testing/Temporary/CTestCostData.txt"
+    """Seconds that each test took in the release build, as far as ctest has kept them there; else a guess from its limit."""
+    listed = subprocess.run(["ctest", "--test-dir", "build/pip", "-C", "hosts", "--show-only=json-v1"], cwd=TREE, capture_output=True)
     found = {}
+    for test in json.loads(listed.stdout)["tests"]:
+        limit = [each["value"] for each in test["properties"] if each["name"] == "TIMEOUT"]
+        found[test["name"]] = limit[0] / 60 if limit else 1.0
+    file = TREE / "build/pip/Testing/Temporary/CTestCostData.txt"
     for line in file.read_text().split("---")[0].splitlines() if file.exists() else []:
         test, _, seconds = line.rsplit(" ", 2)
         found[test] = float(seconds)
@@ -111,27 +191,27 @@ class Queue:
         self.cut = 0
 
     def add(self, name, part, seconds_of):
+        """Returns the number of tests that have passed already or are in the queue now."""
         done = {test for test, (result, *_) in kept(self.logs / f"{name}.tsv").items() if result in GOOD}
-        listed = subprocess.run([*part.ctest, "-N"], cwd=TREE, text=True, capture_output=True, env=part.environment).stdout
-        # ctest's -I counts the tests that its other options choose.
-        chosen = enumerate(re.findall(r"Test +#\d+: (\S+)", listed), 1)
-        tests = [(seconds_of.get(test, 1.0), str(place)) for place, test in chosen if test not in done]
+        listed = part.listed()
+        tests = [(seconds_of.get(test, part.seconds), word) for test, word in listed.items() if test not in done]
         tests.sort(reverse=True)
         while tests:
             handful = [tests.pop(0)]
-            while tests and sum(s for s, _ in handful) < 15 and len(handful) < 12:
+            while tests and sum(s for s, _ in handful) < 15 and len(handful) < part.handful:
                 handful.append(tests.pop(0))
-            self.handfuls.append((sum(s for s, _ in handful), name, [place for _, place in handful]))
+            self.handfuls.append((sum(s for s, _ in handful), name, [word for _, word in handful]))
         self.handfuls.sort(reverse=True)
+        return len(listed)
 
     def take(self):
         with self.lock:
             return self.handfuls.pop(0) if self.handfuls and time.monotonic() < self.deadline else None
 
-    def keep(self, name, output, code):
+    def keep(self, name, results, output, code):
         with self.lock:
             with open(self.logs / f"{name}.tsv", "a") as file:
-                for test, result, seconds in RESULT.findall(output):
+                for test, result, seconds in results:
                     file.write(f"{test}\t{result}\t{seconds}\n")
             with open(self.logs / f"{name}.txt", "a") as file:
                 file.write(output)
@@ -140,13 +220,13 @@ class Queue:
 
 def work(queue, table, worker, cpus):
     while taken := queue.take():
-        _, name, places = taken
-        command = [HERE / "apart.sh", TREE, f"/parts/{worker}", cpus, *table[name].ctest, "--output-on-failure", "-j", "3",
-                   "-I", f"0,0,0,{','.join(places)}"]
+        _, name, words = taken
+        part = table[name]
+        command = [HERE / "apart.sh", TREE, f"/parts/{worker}", cpus, *part.command(words)]
         left = max(5, queue.deadline - time.monotonic())
         ran = subprocess.run(["timeout", "-k", "5", f"{left:.0f}", *map(str, command)], text=True, errors="replace",
-                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=table[name].environment)
-        queue.keep(name, ran.stdout, ran.returncode)
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=part.environment)
+        queue.keep(name, part.results(ran.stdout), ran.stdout, ran.returncode)
 
 
 def report(names, logs, wanted):
@@ -171,8 +251,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("logs", type=pathlib.Path, help="directory of results")
     parser.add_argument("what", choices=("build", "test"))
-    parser.add_argument("names", nargs="*", metavar="part", help="build: pip, asan, ubsan, tsan, plain (no precompiled headers); test: "
-                        "release, release2 (as two hosts), ofi2 (over libfabric), asan, asan2, ubsan, tsan, change, change2")
+    parser.add_argument("names", nargs="*", metavar="part", help="build: pip, asan, ubsan, tsan, plain (no precompiled headers), outside; "
+                        "test: release, release2 (as two hosts), ofi2 (over libfabric), asan, asan2, ubsan, tsan, namespaces, noop, "
+                        "outside, outside2, change, change2")
     parser.add_argument("--limit", type=float, default=3600, help="seconds after which nothing runs")
     parser.add_argument("--times", type=int, default=1, help="runs each part so often")
     arguments = parser.parse_intermixed_args()
@@ -190,12 +271,7 @@ def main():
         names = [f"{name}.{run}" for name in names for run in range(arguments.times)]
     queue = Queue(logs, begun + arguments.limit)
     seconds_of = costs()
-    wanted = {}
-    for name in names:
-        before = sum(len(h[2]) for h in queue.handfuls)
-        queue.add(name, table[name], seconds_of)
-        good = sum(result in GOOD for result, *_ in kept(logs / f"{name}.tsv").values())
-        wanted[name] = sum(len(h[2]) for h in queue.handfuls) - before + good
+    wanted = {name: queue.add(name, table[name], seconds_of) for name in names}
     cores = sorted(os.sched_getaffinity(0))
     pairs = [f"{a},{b}" for a, b in zip(cores[::2], cores[1::2])]
     threads = [threading.Thread(target=work, args=(queue, table, worker, cpus)) for worker, cpus in enumerate(pairs)]

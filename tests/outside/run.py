@@ -3,6 +3,8 @@
 
   run.py --prefix P --work W [--hosts 1 2] [--ranks 4] [NAME ...]     P/bin has mpicc and mpiexec; W keeps sources and builds;
                                                                       NAME: hdf5, or hdf5:t_cache for one of its tests
+  run.py --prefix P --work W --fetch|--build [NAME ...]               only fetches the sources, or builds the programs
+  run.py --prefix P --work W --list                                   the names of all tests
 
 A program that exists already is not fetched or built again: the library is found at run time. Prints the result of each test of each
 program and the totals; the exit code is 1 if one failed. The programs are described in packages.py.
@@ -119,8 +121,14 @@ def main() -> int:
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--hosts", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--ranks", type=int, default=4)
+    only = parser.add_mutually_exclusive_group()
+    for word in ("--fetch", "--build", "--list"):
+        only.add_argument(word, action="store_true")
     parser.add_argument("names", nargs="*", metavar="NAME")
     given = parser.parse_args()
+    if given.list:
+        print("\n".join(f"{package.name}:{test.name}" for package in packages.ALL for test in package.tests))
+        return 0
     work = given.work.resolve()
     work.mkdir(parents=True, exist_ok=True)
     environment = {**os.environ, "PATH": f"{given.prefix.resolve() / 'bin'}:{os.environ['PATH']}", "HEADRACE_OVERSUBSCRIBE": "quiet"}
@@ -128,10 +136,17 @@ def main() -> int:
     for package in packages.ALL:
         if given.names and package.name not in (name.partition(":")[0] for name in given.names):
             continue
+        if given.fetch:
+            fetch(package, work)
+            continue
         directory = build(package, work, environment)
+        if given.build:
+            continue
         for hosts in given.hosts:
             good, bad = run(package, directory, work / "src" / package.name, hosts, given.ranks, given.names, environment)
             passed, failed = passed + good, failed + bad
+    if given.fetch or given.build:
+        return 0
     print(f"{passed} passed, {failed} failed")
     return 1 if failed or not passed else 0
 
