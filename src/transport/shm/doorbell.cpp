@@ -17,13 +17,17 @@ namespace {
 // Atomic, as a thread that connects to other processes writes it while others sleep.
 std::atomic<bool> barrier_available = false;
 
-// Orders all earlier stores of all registered processes before everything that follows the call.
-void barrier() noexcept {
-  if (barrier_available.load(std::memory_order_relaxed)) {
-    process_barrier::barrier();
-  } else {
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-  }
+// Fences that this process has issued for senders' sake since it last took a receiver's flags away.
+std::atomic<std::uint32_t> fences = 0;
+
+// Counts a fence that found no thread armed. After many of them the owner presumably sleeps no more.
+void count_fence(std::atomic<std::uint64_t>& state, std::uint64_t now) noexcept {
+  if ((now & Doorbell::kSettled) == 0) return;
+  const std::uint32_t so_far = fences.load(std::memory_order_relaxed) + 1;
+  fences.store(so_far % Doorbell::kMostFences, std::memory_order_relaxed);
+  if (so_far < Doorbell::kMostFences) return;
+  const std::uint64_t plain = std::uint64_t{Doorbell::rings_in(now) + 1} << 32;
+  state.compare_exchange_strong(now, plain, std::memory_order_relaxed);
 }
 
 // Returns the address of the half of the state on which sleepers wait.
@@ -45,19 +49,30 @@ void Doorbell::announce(int sender) noexcept {
 }
 
 void Doorbell::wake() noexcept {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
   std::uint64_t now = state.load(std::memory_order_relaxed);
   std::uint64_t rung;
   do {
-    if (armed_in(now) == 0) return;
-    rung = std::uint64_t{rings_in(now) + 1} << 32;
+    if (armed_in(now) == 0) return count_fence(state, now);
+    rung = (std::uint64_t{rings_in(now) + 1} << 32) | (now & (kFenced | kSettled));
   } while (!state.compare_exchange_weak(now, rung, std::memory_order_acq_rel, std::memory_order_relaxed));
   ::syscall(SYS_futex, futex_of(state), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
 std::uint32_t Doorbell::arm() noexcept {
   const std::uint64_t before = state.fetch_add(1, std::memory_order_seq_cst);
-  barrier();
+  if ((before & kSettled) == 0) make_senders_fence(rings_in(before));
+  std::atomic_thread_fence(std::memory_order_seq_cst);
   return rings_in(before);
+}
+
+void Doorbell::make_senders_fence(std::uint32_t rings) noexcept {
+  if (!barrier_available.load(std::memory_order_relaxed)) return;
+  state.fetch_or(kFenced, std::memory_order_seq_cst);
+  if (!process_barrier::barrier()) return;
+  std::uint64_t now = state.load(std::memory_order_relaxed);
+  while (rings_in(now) == rings && !state.compare_exchange_weak(now, now | kSettled, std::memory_order_seq_cst)) {
+  }
 }
 
 void Doorbell::sleep(std::uint32_t rings, double at_most_seconds) noexcept {

@@ -4,8 +4,8 @@
 // processes on the node (kDirectPollLimit) the receiver polls the rings of all connected senders and `pending` is not
 // used, so that the sender's fast path is one read of `state`.
 //
-// `state` holds two numbers: the number of the owner's armed threads, the only one that senders read, and the number of
-// rings so far, the word that sleepers wait on.
+// `state` holds two numbers: in its low half the number of the owner's armed threads and two flags, the only half that
+// senders read, and in its high half the number of rings so far, the word that sleepers wait on.
 // - arm() counts its thread among the armed and notes the rings so far, in one step. The thread checks once more for
 //   arrivals, and sleeps only if there has been no ring since.
 // - wake(), called by a sender or by a thread of the owner, does nothing if no thread is armed. Otherwise it adds one
@@ -14,14 +14,19 @@
 // - disarm() removes its thread from the count if it is still in it: if there has been no ring since it armed.
 // So no thread hides another one from the senders, and no ring is lost between a check and the sleep after it. A sleep
 // may end spuriously, by a ring meant for threads that armed earlier.
-// Memory order: a sender publishes its message, then reads `state`; a thread that arms writes `state`, issues a barrier
-// in all processes (membarrier, so that senders need no fence), then checks: at least one of the two sees the other's
-// store. wake() releases and disarm() acquires, so that a woken thread sees the message it was woken for. Without
-// membarrier the sleep is limited to kBlindSleepSeconds instead. The count of rings wraps after 2^32: a thread that
-// stayed between its check and its sleep for exactly that many rings would sleep until its timeout.
-// Owner: the process, which never destroys it; the memory is the segment's. Threads: announce(), ring() and wake() may
-// be called by any thread of any process; arm(), sleep() and disarm() by any thread of the owner, without the library
-// lock.
+//
+// Memory order: a sender publishes its message, then reads `state`; a thread that arms writes `state`, then checks: at
+// least one of the two must see the other's store. While the owner does not sleep, senders need no fence for this: the
+// first thread to arm sets kFenced and issues a barrier in all processes (membarrier). As that interrupts all cores of
+// the machine, one caller after the other, the owner does not repeat it: once it is over, kSettled is set, and from
+// then on senders issue a fence of their own, as kFenced tells them to. A sender that has issued kMostFences of them
+// takes both flags away, so that a process that sleeps no more costs its senders nothing; with them it adds a ring, so
+// that a thread whose barrier is still under way does not set kSettled. wake() releases and disarm() acquires, so that
+// a woken thread sees the message it was woken for. Without membarrier the sleep is limited to kBlindSleepSeconds
+// instead. The count of rings wraps after 2^32: a thread that stayed between its check and its sleep for exactly that
+// many rings would sleep until its timeout. Owner: the process, which never destroys it; the memory is the segment's.
+// Threads: announce(), ring() and wake() may be called by any thread of any process; arm(), sleep() and disarm() by any
+// thread of the owner, without the library lock.
 #pragma once
 
 #include <atomic>
@@ -34,9 +39,14 @@ inline constexpr int kDirectPollLimit = 16;
 inline constexpr double kBlindSleepSeconds = 200e-6;
 
 struct Doorbell {
-  alignas(128) std::atomic<std::uint64_t> state;  // low half: threads armed; high half, the futex: rings
-  std::atomic<std::uint32_t> connections;         // number of bits set in `connected`; grows only
-  std::atomic<std::int32_t> pid;                  // pid of the owner; set when it attaches, after the two members below
+  static constexpr std::uint64_t kFenced = std::uint64_t{1} << 31;   // senders issue a fence before they read the count
+  static constexpr std::uint64_t kSettled = std::uint64_t{1} << 30;  // all senders know
+  static constexpr std::uint32_t kMostFences = 1U << 16;
+
+  // Low half: threads armed, kFenced, kSettled; high half, the futex: rings.
+  alignas(128) std::atomic<std::uint64_t> state;
+  std::atomic<std::uint32_t> connections;  // number of bits set in `connected`; grows only
+  std::atomic<std::int32_t> pid;           // pid of the owner; set when it attaches, after the two members below
   // Address at which the owner keeps a random number, and that number. If a process reads another number there, `pid`
   // is another process in the reader's pid namespace, as the owner is in a different one.
   std::atomic<std::uint64_t> pid_probe_address;
@@ -55,7 +65,7 @@ struct Doorbell {
   // Called by senders.
   void announce(int sender) noexcept;
   void ring() noexcept {
-    if (armed_in(state.load(std::memory_order_relaxed)) != 0) [[unlikely]]
+    if (static_cast<std::uint32_t>(state.load(std::memory_order_relaxed)) != 0) [[unlikely]]
       wake();
   }
   void wake() noexcept;
@@ -66,8 +76,13 @@ struct Doorbell {
   void sleep(std::uint32_t rings, double at_most_seconds) noexcept;
   void disarm(std::uint32_t rings) noexcept;
 
-  static std::uint32_t armed_in(std::uint64_t state) noexcept { return static_cast<std::uint32_t>(state); }
+  static std::uint32_t armed_in(std::uint64_t state) noexcept {
+    return static_cast<std::uint32_t>(state & ~(kFenced | kSettled));
+  }
   static std::uint32_t rings_in(std::uint64_t state) noexcept { return static_cast<std::uint32_t>(state >> 32); }
+
+ private:
+  void make_senders_fence(std::uint32_t rings) noexcept;
 };
 
 // Registers this process, for its lifetime, for membarrier, so that its sends need no fence; remembers whether the
