@@ -80,8 +80,9 @@ def clones(file: Path, ranks: int, folder: Path) -> None:
         described["about"] = {**described["about"], "job": "headrace_bench", "rank": rank, "size": ranks, "pid": os.getpid(), "pid_started": int(started)}
         text = json.dumps(described).encode()
         head = list(HEAD.unpack_from(raw))
-        head[2], head[3], head[5] = 1, text_at + len(text), len(text)
-        (folder / f"headrace.headrace_bench.counters.{rank}").write_bytes(HEAD.pack(*head) + raw[HEAD.size:text_at] + text)
+        head[2], head[5] = 1, len(text)
+        behind = described["durations"]["functions"]  # the details keep their places
+        (folder / f"headrace.headrace_bench.counters.{rank}").write_bytes((HEAD.pack(*head) + raw[HEAD.size:text_at] + text).ljust(behind, b"\0") + raw[behind:])
 
 
 def _advance(folder: Path, pages: list[Page]) -> None:

@@ -1,8 +1,8 @@
 # hr_fatbin(<name> [AMD] SOURCES a.cu ...)
 #
-# Compiles CUDA kernels for sm_80 and sm_90 (and PTX for newer devices) and makes the library target <name>_fatbin, which
-# holds the image as `extern "C" const unsigned char <name>_fatbin[]`; give it to cuModuleLoadData. Programs link it with
-# target_link_libraries(program PRIVATE <name>_fatbin). No CUDA header or library is needed at run time.
+# Compiles CUDA kernels for the architectures in HEADRACE_CUDA_ARCHITECTURES (and PTX for newer devices) and makes the library
+# target <name>_fatbin, which holds the image as `extern "C" const unsigned char <name>_fatbin[]`; give it to cuModuleLoadData.
+# Programs link it with target_link_libraries(program PRIVATE <name>_fatbin). No CUDA header or library is needed at run time.
 #
 # nvcc is found through the variable HEADRACE_NVCC, else from the Python packages of the build (nvidia-cuda-nvcc and friends), else from the
 # system. Without one the image is empty: loading it fails with a clear CUDA error, and the library falls
@@ -21,6 +21,9 @@ set(HR_FAKE_CUDA_DIR ${CMAKE_BINARY_DIR}/fake_cuda CACHE INTERNAL "where the fak
 set(HR_FAKE_HIP_DIR ${CMAKE_BINARY_DIR}/fake_hip CACHE INTERNAL "where the fake HIP runtime is built")
 set(HR_KERNELS_INCLUDE ${CMAKE_CURRENT_LIST_DIR}/../kernels CACHE INTERNAL "portability.hpp")
 set(HR_FATBIN_TEMPLATE ${CMAKE_CURRENT_LIST_DIR}/fatbin.S.in CACHE INTERNAL "assembly that embeds an image")
+
+set(HEADRACE_CUDA_ARCHITECTURES 80 90 CACHE STRING "Compute capabilities of the kernels, from 80 on; devices of others from 90 on use PTX")
+set(HEADRACE_NVCC_FLAGS "" CACHE STRING "Further options of nvcc for the kernels")
 
 function(_hr_find_nvcc result)
   if(NOT HEADRACE_NVCC)
@@ -154,10 +157,14 @@ function(hr_fatbin name)
   if(nvcc)
     set(HR_IMAGE ${CMAKE_CURRENT_BINARY_DIR}/${name}.fatbin)
     set(HR_HAVE_IMAGE 1)
+    set(architectures "")
+    foreach(number IN LISTS HEADRACE_CUDA_ARCHITECTURES)
+      list(APPEND architectures -gencode arch=compute_${number},code=sm_${number})
+    endforeach()
     add_custom_command(
       OUTPUT ${HR_IMAGE}
-      COMMAND ${nvcc} --fatbin -O3 -Xfatbin -compress-all -std=c++17 -I${HR_KERNELS_INCLUDE}
-        -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90 -gencode arch=compute_90,code=compute_90
+      COMMAND ${nvcc} --fatbin -O3 -Xfatbin -compress-all ${HEADRACE_NVCC_FLAGS} -std=c++17 -I${HR_KERNELS_INCLUDE}
+        ${architectures} -gencode arch=compute_90,code=compute_90
         -MD -MF ${HR_IMAGE}.d -o ${HR_IMAGE} ${unit}
       DEPENDS ${unit} ${ARG_SOURCES}
       DEPFILE ${HR_IMAGE}.d

@@ -107,7 +107,8 @@ def best_order(uses: dict[str, set[str]]) -> list[str]:
 def against_units(folder: Path) -> list[str]:
     uses: dict[str, set[str]] = {}
     for file in sorted(folder.glob("*.[ch]pp")):
-        uses.setdefault(file.stem, set()).update(each.stem for each in included(folder, file) if each.stem != file.stem)
+        used = (each.stem for each in included(folder, file) if each.parent == folder)
+        uses.setdefault(file.stem, set()).update(name for name in used if name != file.stem)
     order = best_order(uses)
     place = {name: at for at, name in enumerate(order)}
     return [f"{name} includes {used}" for name in order for used in sorted(uses[name]) if place[used] > place[name]]

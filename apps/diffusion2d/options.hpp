@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "option_table.hpp"
+
 namespace diffusion2d {
 
 enum class DeviceChoice { kAuto, kHost, kCuda };
@@ -20,10 +22,8 @@ struct Options {
   bool list = false;
 };
 
-enum class ParseResult { kRun, kHelp, kError };
-
-// On kError `message` names the argument and a value that would work.
-[[nodiscard]] ParseResult parse(int argc, char** argv, Options& options, std::string& message);
-const char* usage();
+// Returns the options, parsed into `into`.
+[[nodiscard]] command_line::OptionTable option_table(Options& into);
+[[nodiscard]] std::string usage(const command_line::OptionTable& table);
 
 }  // namespace diffusion2d

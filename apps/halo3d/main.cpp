@@ -116,14 +116,15 @@ int parse_and_run(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   Options options;
   std::string message;
-  switch (parse(argc, argv, options, message)) {
-    case ParseResult::kHelp:
-      if (rank == 0) std::fputs(usage(), stdout);
+  const command_line::OptionTable table = option_table(options);
+  switch (table.parse(argc, argv, message)) {
+    case command_line::ParseResult::kHelp:
+      if (rank == 0) std::fputs(usage(table).c_str(), stdout);
       return 0;
-    case ParseResult::kError:
-      if (rank == 0) std::fprintf(stderr, "halo3d: %s\n%s", message.c_str(), usage());
+    case command_line::ParseResult::kError:
+      if (rank == 0) std::fprintf(stderr, "halo3d: %s\n%s", message.c_str(), usage(table).c_str());
       return 2;
-    case ParseResult::kRun:
+    case command_line::ParseResult::kRun:
       break;
   }
   if (options.list) {

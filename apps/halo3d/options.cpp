@@ -1,29 +1,10 @@
 #include "options.hpp"
 
-#include <cerrno>
-#include <cstdlib>
-
 namespace halo3d {
 namespace {
 
-bool parse_int(const std::string& text, int least, int& value) {
-  char* end = nullptr;
-  errno = 0;
-  const long number = std::strtol(text.c_str(), &end, 10);
-  if (text.empty() || *end != '\0' || errno != 0 || number < least || number > 1000000000) return false;
-  value = static_cast<int>(number);
-  return true;
-}
-
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> parts;
-  for (std::size_t from = 0;;) {
-    const std::size_t comma = text.find(',', from);
-    parts.push_back(text.substr(from, comma - from));
-    if (comma == std::string::npos) return parts;
-    from = comma + 1;
-  }
-}
+using command_line::parse_int;
+using command_line::split;
 
 // Parses "N" (N along each axis) or "X,Y,Z".
 bool parse_triple(const std::string& text, std::array<int, 3>& values) {
@@ -48,92 +29,53 @@ bool parse_device(const std::string& text, DeviceChoice& device) {
   return true;
 }
 
-// Sets an option that has no value; true if `name` is one.
-bool parse_flag(const std::string& name, Options& options) {
-  if (name == "--reverse") {
-    options.reverse = true;
-  } else if (name == "--double") {
-    options.double_precision = true;
-  } else if (name == "--no-identity-check") {
-    options.identity_check = false;
-  } else if (name == "--baseline") {
-    options.baseline = true;
-  } else if (name == "--list") {
-    options.list = true;
-  } else {
-    return false;
-  }
-  return true;
-}
-
-enum class Outcome { kTaken, kBadValue, kUnknown };
-
-Outcome parse_valued(const std::string& name, const std::string& value, Options& options) {
-  const auto taken = [](bool good) { return good ? Outcome::kTaken : Outcome::kBadValue; };
-  if (name == "--pattern") {
-    options.patterns = split(value);
-    return taken(!value.empty());
-  }
-  if (name == "--device") return taken(parse_device(value, options.device));
-  if (name == "--size") return taken(parse_triple(value, options.size));
-  if (name == "--local") return taken(parse_triple(value, options.local));
-  if (name == "--procs") return taken(split(value).size() == 3 && parse_triple(value, options.procs));
-  if (name == "--steps") return taken(parse_int(value, 1, options.steps));
-  if (name == "--check-every") return taken(parse_int(value, 0, options.check_every));
-  if (name == "--profiles") return taken(!(options.profiles = value).empty());
-  if (name == "--json") return taken(!(options.json = value).empty());
-  return Outcome::kUnknown;
-}
-
 }  // namespace
 
-ParseResult parse(int argc, char** argv, Options& options, std::string& message) {
-  for (int i = 1; i < argc; ++i) {
-    std::string name = argv[i], value;
-    if (name == "--help" || name == "-h") return ParseResult::kHelp;
-    if (parse_flag(name, options)) continue;
-    bool has_value = false;
-    if (const std::size_t equals = name.find('='); equals != std::string::npos) {
-      value = name.substr(equals + 1);
-      name.resize(equals);
-      has_value = true;
-    } else if (i + 1 < argc) {
-      value = argv[i + 1];
-      has_value = true;
-      ++i;
-    }
-    switch (parse_valued(name, value, options)) {
-      case Outcome::kTaken:
-        break;
-      case Outcome::kBadValue:
-        message = has_value ? "option " + name + " does not take '" + value + "'" : "option " + name + " wants a value";
-        return ParseResult::kError;
-      case Outcome::kUnknown:
-        message = "unknown option '" + name + "'";
-        return ParseResult::kError;
-    }
-  }
-  return ParseResult::kRun;
+command_line::OptionTable option_table(Options& into) {
+  command_line::OptionTable table;
+  const auto triple = [](std::array<int, 3>& values) {
+    return [&values](const std::string& text) { return parse_triple(text, values); };
+  };
+  const std::string numbers = "N or X,Y,Z, each a whole number of at least 1";
+  table.add(
+      "--pattern", "LIST", "names or step0 to step11, separated by commas; all (the default); see --list",
+      [&into](const std::string& text) {
+        into.patterns = split(text);
+        return !text.empty();
+      },
+      "names from --list, separated by commas, or all");
+  table.add_flag("--list", "the patterns", into.list);
+  table.add(
+      "--device", "KIND", "host, cuda, or auto: cuda where every rank finds a GPU (the default)",
+      [&into](const std::string& text) { return parse_device(text, into.device); }, "host, cuda or auto");
+  table.add("--size", "N | X,Y,Z", "points of the whole box", triple(into.size), numbers);
+  table.add("--local", "N | X,Y,Z", "points of each rank, instead of --size (48)", triple(into.local), numbers);
+  table.add(
+      "--procs", "PX,PY,PZ", "ranks along each axis (MPI_Dims_create)",
+      [&into](const std::string& text) { return split(text).size() == 3 && parse_triple(text, into.procs); },
+      "PX,PY,PZ, each a whole number of at least 1");
+  table.add(
+      "--steps", "N", "steps a pattern (100)",
+      [&into](const std::string& text) { return parse_int(text, 1, into.steps); }, "a whole number of at least 1");
+  table.add(
+      "--check-every", "N", "compare all elements with what they must be every N steps, too, not only at the end",
+      [&into](const std::string& text) { return parse_int(text, 0, into.check_every); }, "a whole number");
+  table.add_flag("--no-identity-check",
+                 "leave out the three steps, before the timing, of a field of all different elements",
+                 into.identity_check, false);
+  table.add_flag("--baseline", "measure as many steps of the update alone, without any exchange, too", into.baseline);
+  table.add_flag("--reverse", "move towards lower coordinates", into.reverse);
+  table.add_flag("--double", "double precision instead of single", into.double_precision);
+  table.add_text("--profiles", "DIR", "write each rank's profiles along x, y and z there", into.profiles,
+                 "the name of a directory");
+  table.add_text("--json", "FILE", "write the results there", into.json, "the name of a file");
+  return table;
 }
 
-const char* usage() {
+std::string usage(const command_line::OptionTable& table) {
   return "usage: mpiexec -n N halo3d [options]\n"
-         "Moves three fields through a periodic box of blocks, one a rank, and measures the halo exchange.\n"
-         "  --pattern LIST       names or step0 to step11, separated by commas; all (the default); see --list\n"
-         "  --list               the patterns\n"
-         "  --device KIND        host, cuda, or auto: cuda where every rank finds a GPU (the default)\n"
-         "  --size N | X,Y,Z     points of the whole box\n"
-         "  --local N | X,Y,Z    points of each rank, instead of --size (48)\n"
-         "  --procs PX,PY,PZ     ranks along each axis (MPI_Dims_create)\n"
-         "  --steps N            steps a pattern (100)\n"
-         "  --check-every N      compare all elements with what they must be every N steps, too, not only at the end\n"
-         "  --no-identity-check  leave out the three steps, before the timing, of a field of all different elements\n"
-         "  --baseline           measure as many steps of the update alone, without any exchange, too\n"
-         "  --reverse            move towards lower coordinates\n"
-         "  --double             double precision instead of single\n"
-         "  --profiles DIR       write each rank's profiles along x, y and z there\n"
-         "  --json FILE          write the results there\n"
-         "  --help               this text\n"
+         "Moves three fields through a periodic box of blocks, one a rank, and measures the halo exchange.\n" +
+         table.help() +
          "The published case (600^3 in 2 x 2 x 2 ranks): mpiexec -n 8 halo3d --size 600 --steps 15000 "
          "--check-every 1510\n";
 }

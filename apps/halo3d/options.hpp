@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "option_table.hpp"
+
 namespace halo3d {
 
 enum class DeviceChoice { kAuto, kHost, kCuda };
@@ -26,10 +28,8 @@ struct Options {
   bool list = false;
 };
 
-enum class ParseResult { kRun, kHelp, kError };
-
-// On kError `message` names the argument and what is wrong with it.
-[[nodiscard]] ParseResult parse(int argc, char** argv, Options& options, std::string& message);
-const char* usage();
+// Returns the options, parsed into `into`.
+[[nodiscard]] command_line::OptionTable option_table(Options& into);
+[[nodiscard]] std::string usage(const command_line::OptionTable& table);
 
 }  // namespace halo3d

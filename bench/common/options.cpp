@@ -1,10 +1,8 @@
 #include "common/options.hpp"
 
-#include <algorithm>
 #include <cctype>
 #include <cerrno>
 #include <cstdlib>
-#include <utility>
 
 namespace bench {
 namespace {
@@ -71,65 +69,10 @@ bool parse_size_list(const std::string& text, std::vector<std::size_t>& sizes) {
   return true;
 }
 
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> parts;
-  for (std::size_t from = 0;;) {
-    const std::size_t comma = text.find(',', from);
-    parts.push_back(text.substr(from, comma - from));
-    if (comma == std::string::npos) return parts;
-    from = comma + 1;
-  }
-}
-
-void OptionTable::add(std::string name, std::string argument, std::string help, Parser parse) {
-  options_.push_back({std::move(name), std::move(argument), std::move(help), std::move(parse)});
-}
-
-ParseResult OptionTable::parse(int argc, char** argv, std::string& message) const {
-  for (int i = 1; i < argc; ++i) {
-    std::string name = argv[i], value;
-    if (name == "--help" || name == "-h") return ParseResult::kHelp;
-    const std::size_t equals = name.find('=');
-    if (equals != std::string::npos) {
-      value = name.substr(equals + 1);
-      name.resize(equals);
-    }
-    const auto known = std::find_if(options_.begin(), options_.end(), [&](const Option& o) { return o.name == name; });
-    if (known == options_.end()) {
-      message = "unknown option '" + name + "'";
-      return ParseResult::kError;
-    }
-    if (!known->argument.empty() && equals == std::string::npos) {
-      if (++i == argc) {
-        message = "option " + name + " wants a value";
-        return ParseResult::kError;
-      }
-      value = argv[i];
-    }
-    if ((known->argument.empty() && equals != std::string::npos) || !known->parse(value)) {
-      message = "option " + name + ": '" + value + "' is not a value it takes";
-      return ParseResult::kError;
-    }
-  }
-  return ParseResult::kRun;
-}
-
-std::string OptionTable::help() const {
-  constexpr std::size_t kColumn = 25;
-  std::string text;
-  for (const Option& option : options_) {
-    std::string line = "  " + option.name + (option.argument.empty() ? "" : " " + option.argument);
-    line.resize(std::max(line.size() + 1, kColumn), ' ');
-    text += line + option.help + '\n';
-  }
-  return text;
-}
-
 OptionTable common_options(Options& options) {
   OptionTable table;
   const auto size = [&](std::size_t& into) { return [&into](const std::string& v) { return parse_size(v, into); }; };
   const auto positive = [&](int& into) { return [&into](const std::string& v) { return parse_positive(v, into); }; };
-  const auto flag = [](bool& into) { return [&into](const std::string&) { return into = true; }; };
   table.add("--min", "SIZE", "smallest message (1); K, M, G are powers of 1024", size(options.min));
   table.add("--max", "SIZE", "largest message (4M)", size(options.max));
   table.add("--factor", "N", "grow by N (2)",
@@ -142,21 +85,21 @@ OptionTable common_options(Options& options) {
   table.add("--seconds", "N", "a size that takes longer gets fewer repetitions, but five (2)",
             positive(options.seconds));
   table.add("--window", "N", "messages in flight where the program streams (64)", positive(options.window));
-  table.add("--mem", "KIND[,KIND]", std::string(kMemoryKinds) + " buffers; of all, or of the lower,upper half of ranks",
+  table.add("--mem", "KIND[,KIND]", std::string(kMemoryKinds) + " buffers; of all ranks, or of the two halves",
             [&options](const std::string& v) { return parse_memory(v, options.memory); });
-  table.add("--cuda-in-use", "", "make a CUDA context and send one device message first", flag(options.cuda_in_use));
-  table.add("--validate", "", "check every byte of every size, outside the time", flag(options.validate));
+  table.add_flag("--cuda-in-use", "make a CUDA context and send one device message first", options.cuda_in_use);
+  table.add_flag("--validate", "check every byte of every size, outside the time", options.validate);
   table.add("--cores-apart", "NS-NS",
             "two ranks: only repetitions count before and after which a bare cache line took so long from core to core",
             [&options](const std::string& v) { return parse_core_distance(v, options.cores_apart); });
-  table.add("--json", "FILE", "write the results as JSON, too; '-': to standard output instead of the table",
-            [&options](const std::string& v) { return !(options.json = v).empty(); });
+  table.add_text("--json", "FILE", "write the results as JSON, too; '-': to standard output instead of the table",
+                 options.json);
   return table;
 }
 
 void add_touch(OptionTable& table, Options& options) {
-  table.add("--touch", "", "host memory: write each line that is sent and read what came, within the time",
-            [&options](const std::string&) { return options.touch = true; });
+  table.add_flag("--touch", "host memory: write each line that is sent and read what came, within the time",
+                 options.touch);
 }
 
 bool complete(Options& options, std::string& message) {

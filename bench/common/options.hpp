@@ -6,11 +6,11 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "common/memory.hpp"
+#include "option_table.hpp"
 
 namespace bench {
 
@@ -38,26 +38,9 @@ struct Options {
   std::string json;          // file for the results; "-": standard output, instead of the table
 };
 
-enum class ParseResult { kRun, kHelp, kError };
-
-// Options known to a program. Parsers write through the caller's references, which must outlive the table.
-class OptionTable {
- public:
-  using Parser = std::function<bool(const std::string& value)>;  // false: not a valid value
-
-  // `argument` names the value in the help; empty: the option is a flag, and its parser is passed "".
-  void add(std::string name, std::string argument, std::string help, Parser parse);
-  // On kError `message` names the wrong argument.
-  [[nodiscard]] ParseResult parse(int argc, char** argv, std::string& message) const;
-  std::string help() const;
-
- private:
-  struct Option {
-    std::string name, argument, help;
-    Parser parse;
-  };
-  std::vector<Option> options_;
-};
+using command_line::OptionTable;
+using command_line::ParseResult;
+using command_line::split;
 
 // Returns the common options, parsed into `options`.
 OptionTable common_options(Options& options);
@@ -72,6 +55,5 @@ void add_touch(OptionTable& table, Options& options);
 // Parses a range such as "45-150".
 [[nodiscard]] bool parse_core_distance(const std::string& text, CoreDistance& apart);
 [[nodiscard]] bool parse_size_list(const std::string& text, std::vector<std::size_t>& sizes);
-std::vector<std::string> split(const std::string& text);  // at commas
 
 }  // namespace bench

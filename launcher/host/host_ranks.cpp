@@ -19,8 +19,13 @@ namespace hr::launcher {
 namespace {
 
 constexpr std::chrono::milliseconds kStackLimit{10000};
-constexpr std::chrono::milliseconds kCrashLimit{10000};    // limit from the answer to a crashing rank to its death
+constexpr std::chrono::milliseconds kCrashLimit{10000};  // from the answer to a crashing rank to its death
+// Time for a copy of a rank's process to become another program, or to call MPI_Init.
+constexpr std::chrono::milliseconds kBackgroundLimit{1000};
 constexpr std::size_t kMostAtOnce = std::size_t{1} << 20;  // bytes read from a rank before others have their turn
+
+// Returns the variable by which the processes of a rank are found; '\0' ends it there.
+std::string variable_of(const Rank& rank) { return "PMI_RANK=" + std::to_string(rank.number) + '\0'; }
 
 }  // namespace
 
@@ -74,6 +79,7 @@ HostRanks::~HostRanks() {
   for (const Rank& rank : ranks_) {
     if (rank.pmi.is_open()) loop_.forget(rank.pmi.get());
     if (rank.inherited.is_open()) loop_.forget(rank.inherited.get());
+    if (rank.in_background) loop_.cancel(rank.background_limit);
   }
 }
 
@@ -112,7 +118,8 @@ void HostRanks::handle(const Message& message) {
   switch (message.kind) {
     case Kind::kSignal:
       ending_ = ending_ || message.numbers[1] == 1;
-      return signal_all(message.numbers[0]);
+      signal_all(message.numbers[0]);
+      return message.numbers[0] == SIGKILL ? give_up_background() : void();
     case Kind::kInput:
       return input_.write(message.text);
     case Kind::kValues:
@@ -155,10 +162,28 @@ void HostRanks::catch_up(const Rank& rank) {
 }
 
 void HostRanks::signal_all(int signal) {
+  bool finds_programs = false;  // some programs are not known yet
   for (const Rank& rank : ranks_) {
+    if (rank.pid <= 0) continue;
     // The process group of a rank that has ended may still exist; its number stays reserved while the zombie is kept.
-    if (rank.pid > 0) ::kill(-rank.pid, signal);
+    ::kill(-rank.pid, signal);
+    if (rank.ended) continue;
+    // A wrapper may have put the program into another group (setsid).
+    const pid_t program = program_of(rank);
+    const pid_t group = ::getpgid(program);
+    if (program != rank.pid && group > 0 && group != rank.pid && group != ::getpgrp()) ::kill(-group, signal);
+    finds_programs |= program == rank.pid && !pmi_->initialised(rank.number);
   }
+  if (finds_programs && !callbacks_.has_other_jobs()) signal_outside(signal);
+}
+
+// Signals the processes of the ranks that are in none of their groups.
+void HostRanks::signal_outside(int signal) {
+  for_each_process_with(job_secret(), "PMI_RANK=", [this, signal](pid_t process) {
+    const pid_t group = ::getpgid(process);
+    const bool is_inside = std::ranges::any_of(ranks_, [group](const Rank& rank) { return rank.pid == group; });
+    if (!is_inside && group > 0) ::kill(process, signal);
+  });
 }
 
 // Shows only the first stack, which explains the failure; those of other ranks that crash for the same reason would
@@ -166,8 +191,10 @@ void HostRanks::signal_all(int signal) {
 void HostRanks::on_crash(Rank& rank, int signal) {
   rank.crash = signal;
   const auto end_by_force = [this, &rank] {
-    loop_.after(kCrashLimit, [&rank] {
-      if (!rank.ended && rank.pid > 0) ::kill(rank.pid, SIGKILL);
+    loop_.after(kCrashLimit, [this, &rank] {
+      if (rank.ended || rank.pid <= 0) return;
+      ::kill(rank.pid, SIGKILL);
+      if (rank.in_background) ::kill(program_of(rank), SIGKILL);
     });
   };
   const bool first = !std::exchange(crash_seen_, true);
@@ -195,6 +222,7 @@ void HostRanks::receive_pmi(Rank& rank) {
       loop_.forget(rank.pmi.get());
       rank.pmi.close();
       if (rank.inherited.is_open()) return return_to_inherited(rank);
+      if (rank.in_background) return end_background(rank);
       return rank.number == 0 && plan_.adopted >= 0 ? end_adopted(rank) : void();
     }
     taken += static_cast<std::size_t>(count);
@@ -210,10 +238,12 @@ void HostRanks::watch_pmi(Rank& rank) {
   loop_.watch(rank.pmi.get(), EPOLLIN, [this, &rank] { receive_pmi(rank); });
 }
 
-// Returns the MPI program of a rank: the rank itself, or a process started by its shell or wrapper.
+// Returns the MPI program of a rank: the rank itself, or a process started by its shell or wrapper. This process
+// inherits programs that a wrapper has left in the background.
 pid_t HostRanks::program_of(const Rank& rank) const {
   const pid_t client = pmi_->client(rank.number);
-  return client > 0 && descends_from(client, rank.pid) ? client : rank.pid;
+  const pid_t above = rank.in_background ? ::getpid() : rank.pid;
+  return client > 0 && descends_from(client, above) ? client : rank.pid;
 }
 
 std::string HostRanks::judge_late(int number, pid_t pid) {
@@ -266,6 +296,10 @@ void HostRanks::reap() {
   for (Rank& rank : ranks_) {
     siginfo_t information{};
     if (rank.ended || rank.pid < 0) continue;
+    if (rank.in_background) {
+      end_background(rank);
+      continue;
+    }
     // WNOWAIT: the zombie keeps the number of the process group reserved.
     if (::waitid(P_PID, static_cast<id_t>(rank.pid), &information, WEXITED | WNOHANG | WNOWAIT) != 0 ||
         information.si_pid == 0) {
@@ -273,11 +307,63 @@ void HostRanks::reap() {
     }
     // Handles its last messages (finalize, abort).
     if (rank.pmi.is_open()) receive_pmi(rank);
-    rank.ended = true;
-    catch_up(rank);
-    const int flags = (pmi_->initialised(rank.number) ? Message::kInitialised : 0) |
-                      (pmi_->finalized(rank.number) ? Message::kFinalized : 0) | rank.crash << Message::kCrashShift;
-    post(Message::Kind::kEnded, rank, {rank.pid, information.si_code, information.si_status, flags});
+    const bool succeeded = information.si_code == CLD_EXITED && information.si_status == 0;
+    succeeded && !ending_ && left_program(rank) ? leave_in_background(rank) : end(rank, information);
+  }
+}
+
+// True if a rank's process that has ended may have left its MPI program behind (setsid, "sh -c './program &'"): some
+// process holds the connection, and the program has not ended, or may yet call MPI_Init.
+bool HostRanks::left_program(const Rank& rank) const {
+  if (!rank.pmi.is_open() || pmi_->finalized(rank.number)) return false;
+  const pid_t client = pmi_->client(rank.number);
+  return !pmi_->initialised(rank.number) || (client > 0 && client != rank.pid && descends_from(client, ::getpid()));
+}
+
+// Lets the rank go on. A copy of its own process (fork without exec) that does not call MPI_Init is no program of it.
+void HostRanks::leave_in_background(Rank& rank) {
+  rank.in_background = true;
+  rank.background_limit = loop_.after(kBackgroundLimit, [this, &rank] {
+    if (rank.ended || pmi_->initialised(rank.number)) return;
+    bool has_another = false;
+    for_each_process_with(job_secret(), variable_of(rank), [&](pid_t process) {
+      const std::string file = program_file_of(process);
+      has_another |= !file.empty() && file != rank.program_file;
+    });
+    if (has_another) return;
+    siginfo_t information{};
+    information.si_code = CLD_EXITED;
+    end(rank, information);
+  });
+}
+
+void HostRanks::end(Rank& rank, const siginfo_t& information) {
+  rank.ended = true;
+  if (rank.in_background) loop_.cancel(rank.background_limit);
+  catch_up(rank);
+  const int flags = (pmi_->initialised(rank.number) ? Message::kInitialised : 0) |
+                    (pmi_->finalized(rank.number) ? Message::kFinalized : 0) | rank.crash << Message::kCrashShift;
+  post(Message::Kind::kEnded, rank, {rank.pid, information.si_code, information.si_status, flags});
+}
+
+// Ends a rank in the background once nothing holds its connection any more and its program has ended.
+void HostRanks::end_background(Rank& rank) {
+  if (rank.pmi.is_open()) return;
+  siginfo_t information{};
+  const pid_t program = pmi_->client(rank.number);
+  const bool is_child =
+      program > 0 && ::waitid(P_PID, static_cast<id_t>(program), &information, WEXITED | WNOHANG | WNOWAIT) == 0;
+  if (is_child && information.si_pid == 0) return;  // it still runs
+  if (!is_child) information.si_code = CLD_EXITED;
+  end(rank, information);
+}
+
+// Ends the ranks in the background, whose processes have been killed, or are when everything else here has ended.
+void HostRanks::give_up_background() {
+  siginfo_t information{};
+  information.si_code = CLD_EXITED;
+  for (Rank& rank : ranks_) {
+    if (rank.in_background && !rank.ended) end(rank, information);
   }
 }
 

@@ -3,9 +3,12 @@
 //
 // It starts them, forwards their output, serves PMI-1, reaps them, forwards signals, and has the stack of a crash
 // examined. It receives instructions through handle() and reports by messages (message.hpp); Job decides on the
-// consequences. A rank that crashes reports it before it dies, and waits until its stack has been examined. In the end,
-// neither processes nor shared memory are left. Owner: Tree. One thread.
+// consequences. A rank that crashes reports it before it dies, and waits until its stack has been examined. A rank
+// whose process has exited with 0 lasts as long as another process holds its connection, such as a program that it has
+// left in the background. In the end, neither processes nor shared memory are left. Owner: Tree. One thread.
 #pragma once
+
+#include <signal.h>
 
 #include <functional>
 #include <list>
@@ -74,11 +77,18 @@ class HostRanks {
   [[nodiscard]] std::string host_name() const;
   bool place_ranks();
   void find_spare_cpus();
+  std::vector<std::string> environment_of(const Rank& rank, std::size_t program, int pmi, const topo::CpuSet& cpus);
   bool start_rank(Rank& rank, std::size_t program, const topo::CpuSet& cpus);
   void report_bindings();
   void give_up_from(std::size_t at);
   bool adopt(Rank& rank);
   void end_adopted(Rank& rank);
+  void end(Rank& rank, const siginfo_t& information);
+  [[nodiscard]] bool left_program(const Rank& rank) const;
+  void leave_in_background(Rank& rank);
+  void signal_outside(int signal);
+  void end_background(Rank& rank);
+  void give_up_background();
   void send_line(int number, std::string_view line);
   void exchange(int which, const std::vector<KeyValue>& pairs);
   void problem(int exit_code, const std::string& text, int program = -1);

@@ -15,6 +15,7 @@
 #include "boot/spare_cpus.hpp"
 #include "host/host_ranks.hpp"
 #include "plan/host_environment.hpp"
+#include "system/cleanup.hpp"
 #include "system/library_path.hpp"
 #include "system/process.hpp"
 #include "topo/devices.hpp"
@@ -160,6 +161,23 @@ void HostRanks::give_up_from(std::size_t at) {
   }
 }
 
+// Returns the environment of a rank: the program's, with what the rank and scripts around it need to know of its place.
+std::vector<std::string> HostRanks::environment_of(const Rank& rank, std::size_t program, int pmi,
+                                                   const topo::CpuSet& cpus) {
+  RankPlace place{rank.number, plan_.ranks(), map_.place_of(rank.number), map_.count_at(map_.host_of(rank.number))};
+  if (!plan_.spawned) place.node_rank = place.local_rank;
+  std::vector<std::string> own = {"PMI_FD=" + std::to_string(pmi), "PMI_RANK=" + std::to_string(place.rank),
+                                  "PMI_SIZE=" + std::to_string(place.ranks)};
+  if (plan_.spawned) own.emplace_back("PMI_SPAWNED=1");
+  if (!spare_cpus_.empty() && !cpus.empty())
+    own.push_back(std::string(boot::kSpareCpus) + "=" + as_ranges(cpus) + "/" + spare_cpus_);
+  if (std::string late = late_.variable_for(pmi); !late.empty()) own.push_back(std::move(late));
+  std::vector<std::string> defaults = plan_.foreign_variables ? foreign_variables(place) : std::vector<std::string>();
+  defaults.push_back("MPI_LOCALRANKID=" + std::to_string(place.local_rank));
+  defaults.push_back("MPI_LOCALNRANKS=" + std::to_string(place.local_ranks));
+  return with_variables(prepared_[program].environment, own, defaults);
+}
+
 bool HostRanks::start_rank(Rank& rank, std::size_t program, const topo::CpuSet& cpus) {
   const std::string number = std::to_string(rank.number);
   const auto cannot = [&](const std::string& what, const std::string& why, int exit_code) {
@@ -179,16 +197,7 @@ bool HostRanks::start_rank(Rank& rank, std::size_t program, const topo::CpuSet& 
     if (input < 0) return cannot("make a pipe", std::strerror(errno), 1);
   }
 
-  std::vector<std::string> environment = prepared_[program].environment;
-  environment.insert(
-      environment.end(),
-      {"PMI_FD=" + std::to_string(pmi_end.get()), "PMI_RANK=" + number, "PMI_SIZE=" + std::to_string(plan_.ranks()),
-       "MPI_LOCALRANKID=" + std::to_string(map_.place_of(rank.number)),
-       "MPI_LOCALNRANKS=" + std::to_string(map_.count_at(map_.host_of(rank.number)))});
-  if (plan_.spawned) environment.emplace_back("PMI_SPAWNED=1");
-  if (!spare_cpus_.empty() && !cpus.empty())
-    environment.push_back(std::string(boot::kSpareCpus) + "=" + as_ranges(cpus) + "/" + spare_cpus_);
-  if (std::string late = late_.variable_for(pmi_end.get()); !late.empty()) environment.push_back(std::move(late));
+  const std::vector<std::string> environment = environment_of(rank, program, pmi_end.get(), cpus);
   const auto arguments = as_pointers(plan_.programs[program].arguments);
   const auto variables = as_pointers(environment);
   ChildPlan plan;
@@ -208,6 +217,8 @@ bool HostRanks::start_rank(Rank& rank, std::size_t program, const topo::CpuSet& 
     return cannot("execute \"" + plan_.programs[program].arguments[0] + "\"",
                   why_not_executed(prepared_[program].path, prepared_[program].directory, reason), kCannotExecute);
   }
+  rank.program_file = program_file_of(rank.pid);
+  if (rank.program_file.empty()) rank.program_file = identity_of_file(prepared_[program].path);  // it has ended already
   if (rank.number == 0 && !plan_.spawned) input_.started();
 
   rank.outputs[0] = &forwarders_.emplace_back(loop_, std::move(output), callbacks_.target(rank.number, 0));

@@ -4,10 +4,12 @@
 #include <sys/types.h>
 
 #include <array>
+#include <string>
 
 #include "base/ranges.hpp"
 #include "plan/spawn_request.hpp"
 #include "system/descriptor.hpp"
+#include "system/event_loop.hpp"
 #include "system/line_reader.hpp"
 
 namespace hr::launcher {
@@ -18,6 +20,9 @@ struct Rank {
   int number = 0;
   pid_t pid = -1;  // also its process group; stays reserved until the job ends, as the zombie is kept
   bool ended = false;
+  bool in_background = false;             // its process has ended, but not what holds the other end of its PMI socket
+  EventLoop::TimerId background_limit{};  // set if in_background
+  std::string program_file{};             // the file that its process executed first (identity_of_file())
   int crash = 0;   // signal of the crash that it reports, while it waits for its stack to be shown
   Descriptor pmi;  // this process's end of the PMI socket of its program
   Descriptor

@@ -28,6 +28,8 @@ constexpr std::string_view kOfOuterLauncher[] = {
     "PMI2_",
     "MPI_LOCALRANKID",
     "MPI_LOCALNRANKS",
+    "OMPI_COMM_WORLD_",
+    "MV2_COMM_WORLD_",
     "HYDI_CONTROL_FD",
     "PMIX_NAMESPACE",
     "PMIX_RANK",
@@ -45,13 +47,41 @@ constexpr std::string_view kOfOuterLauncher[] = {
     "PMIX_DSTORE_",
 };
 
+// Names under which Open MPI and MVAPICH tell a rank its place.
+constexpr struct {
+  const char* name;
+  int RankPlace::* value;
+} kForeignNames[] = {
+    {"OMPI_COMM_WORLD_RANK", &RankPlace::rank},
+    {"OMPI_COMM_WORLD_SIZE", &RankPlace::ranks},
+    {"OMPI_COMM_WORLD_LOCAL_RANK", &RankPlace::local_rank},
+    {"OMPI_COMM_WORLD_LOCAL_SIZE", &RankPlace::local_ranks},
+    {"OMPI_COMM_WORLD_NODE_RANK", &RankPlace::node_rank},
+    {"MV2_COMM_WORLD_RANK", &RankPlace::rank},
+    {"MV2_COMM_WORLD_SIZE", &RankPlace::ranks},
+    {"MV2_COMM_WORLD_LOCAL_RANK", &RankPlace::local_rank},
+    {"MV2_COMM_WORLD_LOCAL_SIZE", &RankPlace::local_ranks},
+};
+
 bool from_outer_launcher(std::string_view name) {
   return std::any_of(std::begin(kOfOuterLauncher), std::end(kOfOuterLauncher), [name](std::string_view word) {
     return word.ends_with('_') ? name.starts_with(word) : name == word;
   });
 }
 
-std::vector<std::string> as_strings(const std::map<std::string, std::string>& variables) {
+using Variables = std::map<std::string, std::string>;
+
+// Adds "NAME=VALUE" texts; a name that is there already gets the new value only if `replace`.
+void add(const std::vector<std::string>& texts, bool replace, Variables* variables) {
+  for (const std::string& text : texts) {
+    const auto equals = text.find('=');
+    if (equals == std::string::npos) continue;
+    const auto [at, is_new] = variables->emplace(text.substr(0, equals), text.substr(equals + 1));
+    if (!is_new && replace) at->second = text.substr(equals + 1);
+  }
+}
+
+std::vector<std::string> as_strings(const Variables& variables) {
   std::vector<std::string> strings;
   strings.reserve(variables.size());
   for (const auto& [name, value] : variables) strings.push_back(name + "=" + value);
@@ -64,7 +94,7 @@ std::vector<std::string> make_environment(const Inherited& inherited, const std:
   const auto is_inherited = [&inherited](std::string_view name) {
     return inherited.all || std::find(inherited.names.begin(), inherited.names.end(), name) != inherited.names.end();
   };
-  std::map<std::string, std::string> merged;
+  Variables merged;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
     const auto equals = text.find('=');
@@ -78,11 +108,8 @@ std::vector<std::string> make_environment(const Inherited& inherited, const std:
 
 std::vector<std::string> environment_here(const std::vector<std::string>& environment,
                                           const std::string& library_folder, bool is_root) {
-  std::map<std::string, std::string> merged;
-  for (const std::string& text : environment) {
-    const auto equals = text.find('=');
-    if (equals != std::string::npos) merged.emplace(text.substr(0, equals), text.substr(equals + 1));
-  }
+  Variables merged;
+  add(environment, false, &merged);
   if (!is_root) {
     for (const std::string_view each : kOfHost) {
       const std::string name(each);
@@ -96,6 +123,23 @@ std::vector<std::string> environment_here(const std::vector<std::string>& enviro
     std::string& path = merged["LD_LIBRARY_PATH"];
     path = with_folder(path, library_folder);
   }
+  return as_strings(merged);
+}
+
+std::vector<std::string> foreign_variables(const RankPlace& place) {
+  std::vector<std::string> variables;
+  for (const auto& [name, value] : kForeignNames) {
+    if (place.*value >= 0) variables.push_back(std::string(name) + "=" + std::to_string(place.*value));
+  }
+  return variables;
+}
+
+std::vector<std::string> with_variables(const std::vector<std::string>& environment,
+                                        const std::vector<std::string>& own, const std::vector<std::string>& defaults) {
+  Variables merged;
+  add(environment, false, &merged);
+  add(own, true, &merged);
+  add(defaults, false, &merged);
   return as_strings(merged);
 }
 

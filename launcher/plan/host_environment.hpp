@@ -18,4 +18,22 @@ std::vector<std::string> make_environment(const Inherited& inherited, const std:
 std::vector<std::string> environment_here(const std::vector<std::string>& environment,
                                           const std::string& library_folder, bool is_root);
 
+// Place of a rank in its job, as programs see it.
+struct RankPlace {
+  int rank = 0;
+  int ranks = 1;
+  int local_rank = 0;  // among the ranks of its host
+  int local_ranks = 1;
+  int node_rank = -1;  // among the ranks of all jobs on the host; -1: not known
+};
+
+// Returns the variables that tell a rank its place under the names of other launchers, for scripts that read these
+// (PyTorch, Kokkos, choice of a GPU). Headrace itself reads none of them.
+std::vector<std::string> foreign_variables(const RankPlace& place);
+
+// Returns `environment` with the variables `own`, which replace those of the same names, and with those of `defaults`
+// whose names it lacks.
+std::vector<std::string> with_variables(const std::vector<std::string>& environment,
+                                        const std::vector<std::string>& own, const std::vector<std::string>& defaults);
+
 }  // namespace hr::launcher

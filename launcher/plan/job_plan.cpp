@@ -61,8 +61,8 @@ std::string encode(const JobPlan& plan) {
   writer.text(plan.search_path);
   writer.number(plan.creation_mask);
   writer.text(topo::to_text(plan.mapping));
-  for (const bool flag :
-       {plan.report_bindings, plan.prompts, plan.keep_going, plan.save_counters, plan.one_host, plan.spawned})
+  for (const bool flag : {plan.report_bindings, plan.prompts, plan.keep_going, plan.save_counters, plan.one_host,
+                          plan.spawned, plan.foreign_variables})
     writer.number(flag ? 1 : 0);
   writer.number(static_cast<std::int64_t>(plan.given.size()));
   for (const auto& [key, value] : plan.given) {
@@ -105,6 +105,7 @@ std::optional<JobPlan> decode_plan(std::string_view bytes) {
   plan.save_counters = reader.number(0, 1) != 0;
   plan.one_host = reader.number(0, 1) != 0;
   plan.spawned = reader.number(0, 1) != 0;
+  plan.foreign_variables = reader.number(0, 1) != 0;
   plan.given.resize(reader.count(16));
   for (auto& [key, value] : plan.given) {
     key = reader.text();

@@ -51,6 +51,7 @@ struct JobPlan {
   bool save_counters = false;
   bool one_host = false;                                   // everything that this mpiexec may start is on one host
   bool spawned = false;                                    // a rank of another job of this mpiexec has spawned this one
+  bool foreign_variables = true;                           // tell ranks their places under other launchers' names, too
   std::vector<std::pair<std::string, std::string>> given;  // initial pairs of the key-value space
   std::set<std::string> shm_directories;
 

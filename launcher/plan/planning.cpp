@@ -249,6 +249,7 @@ Status make_plan(Options* options, JobPlan* plan) {
   plan->mapping = options->mapping;
   plan->report_bindings = options->report_bindings;
   plan->keep_going = options->keep_going;
+  plan->foreign_variables = options->foreign_variables;
   if (options->universe == 0) options->universe = slots_of(*options);
   plan->universe = std::max(options->universe, plan->ranks());
   add_shm_directories(*options, plan);

@@ -16,7 +16,7 @@ RemoteShell remote_shell(std::string_view command, bool in_slurm) {
   return {kind, std::move(words)};
 }
 
-std::string quoted(std::string_view text) {
+std::string shell_quoted(std::string_view text) {
   std::string result = "'";
   for (const char letter : text) {
     // csh expands its history even in these quotes.
@@ -44,7 +44,7 @@ std::vector<std::string> remote_command(const RemoteShell& shell, const std::str
   }
   // The command works in sh and csh. If this installation is not at the same path there, the one in PATH will report
   // its version.
-  const std::string path = quoted(mpiexec);
+  const std::string path = shell_quoted(mpiexec);
   add({host, "test -x " + path + " && exec " + path + " --agent || exec mpiexec --agent"});
   return words;
 }

@@ -19,6 +19,6 @@ std::vector<std::string> remote_command(const RemoteShell& shell, const std::str
                                         std::chrono::seconds connect_limit);
 
 // Returns the text in single quotes, as all shells understand them.
-std::string quoted(std::string_view text);
+std::string shell_quoted(std::string_view text);
 
 }  // namespace hr::launcher

@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,6 +27,11 @@ void for_each_process(Visit&& visit) {
   }
 }
 
+std::string variables_of(pid_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/environ", std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 std::set<pid_t> own_children() {
   std::set<pid_t> children;
   for_each_process([&children](pid_t process) {
@@ -45,6 +51,22 @@ pid_t parent_of(pid_t process) {
   return std::atoi(line.c_str() + after_name + 4);
 }
 
+std::string identity_of_file(const std::string& path) {
+  struct stat file{};
+  if (::stat(path.c_str(), &file) != 0) return {};
+  return std::to_string(file.st_dev) + "." + std::to_string(file.st_ino);
+}
+
+std::string program_file_of(pid_t process) { return identity_of_file("/proc/" + std::to_string(process) + "/exe"); }
+
+void for_each_process_with(const std::string& one, const std::string& other, const std::function<void(pid_t)>& visit) {
+  for_each_process([&](pid_t process) {
+    if (process == ::getpid()) return;
+    const std::string variables = variables_of(process);
+    if (variables.find(one) != std::string::npos && variables.find(other) != std::string::npos) visit(process);
+  });
+}
+
 std::set<pid_t> listed_children() {
   std::set<pid_t> children;
   std::ifstream list("/proc/self/task/" + std::to_string(::getpid()) + "/children");
@@ -55,9 +77,7 @@ std::set<pid_t> listed_children() {
 int kill_processes_with(const std::string& text) {
   int found = 0;
   for_each_process([&](pid_t process) {
-    std::ifstream file("/proc/" + std::to_string(process) + "/environ", std::ios::binary);
-    const std::string variables{std::istreambuf_iterator<char>(file), {}};
-    if (process == ::getpid() || variables.find(text) == std::string::npos) return;
+    if (process == ::getpid() || variables_of(process).find(text) == std::string::npos) return;
     ++found;
     ::kill(process, SIGKILL);
   });

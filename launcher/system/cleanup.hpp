@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <set>
 #include <string>
 
@@ -14,6 +15,14 @@ void kill_orphans(const std::set<pid_t>& spared);
 
 // Returns the parent of a process; -1: there is no such process.
 [[nodiscard]] pid_t parent_of(pid_t process);
+
+// Returns what identifies a file; empty if there is none.
+[[nodiscard]] std::string identity_of_file(const std::string& path);
+// Returns what identifies the file that a process executes; empty if it has ended, or may not be examined.
+[[nodiscard]] std::string program_file_of(pid_t process);
+
+// Calls visit(pid) for every other process whose environment contains both texts.
+void for_each_process_with(const std::string& one, const std::string& other, const std::function<void(pid_t)>& visit);
 
 // Returns the children of this process; empty if the kernel does not list them.
 [[nodiscard]] std::set<pid_t> listed_children();

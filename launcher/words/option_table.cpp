@@ -100,6 +100,11 @@ Status all_inherit_list(ParseState& parsed, const ParsedOption& given) {
   return kOk;
 }
 
+Status no_foreign_variables(ParseState& parsed, const ParsedOption&) {
+  parsed.options.foreign_variables = false;
+  return kOk;
+}
+
 Status directory(ParseState& parsed, const ParsedOption& given) {
   parsed.program.directory = given.value();
   return kOk;
@@ -316,6 +321,9 @@ constexpr OptionSpec kOptions[] = {
     {"envall envuser", kNoValue, kApplies, inherit_all, "", "This program receives all variables of mpiexec (default)"},
     {"genvall genvuser", kNoValue, kApplies, all_inherit_all, "",
      "All programs receive all variables of mpiexec (default)"},
+    {"no-foreign-variables", kNoValue, kApplies, no_foreign_variables, "",
+     "Do not set the variables by which Open MPI and MVAPICH tell ranks their places (OMPI_COMM_WORLD_RANK, "
+     "MV2_COMM_WORLD_LOCAL_RANK...)"},
     {"wdir wd", kOne, kApplies, directory, "DIR", "Directory in which the ranks start"},
 
     // Placement

@@ -50,6 +50,7 @@ struct Options {
   double timeout_seconds = 0;         // 0: none
   std::string timeout_origin;         // "--timeout" or the variable that sets it
   bool keep_going = false;            // a rank that dies does not end the job
+  bool foreign_variables = true;      // tell ranks their places under other launchers' names, too
   bool quiet = false;                 // no notes
   std::string output_directory;
   bool output_in_files_only = false;

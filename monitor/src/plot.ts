@@ -9,7 +9,7 @@ export interface Line { title: string; values: (number | null)[]; colour: string
 
 export const colour = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
-export interface Flag { time: number; text: string; colour: string; }
+export interface Flag { time: number; text: string; colour: string; low?: boolean; } // low: its text stands below those of the others
 export interface Shape {
   flags?: Flag[]; unit?: (value: number) => string; right?: (value: number) => string; height?: number; top?: number; relative?: boolean;
   whole?: "y" | "right" | "both"; // the axis of values that are whole numbers
@@ -28,7 +28,7 @@ const WHOLE = [1, 2, 5].flatMap((digit) => [...Array(15).keys()].map((power) => 
 /** Draws lines across the plot, with their text if there is room. */
 function drawFlags(self: uPlot, flags: Flag[]): void {
   const { ctx, bbox } = self, scale = devicePixelRatio;
-  let free = -1;
+  const free = [-1, -1];
   ctx.save();
   ctx.font = `${11 * scale}px sans-serif`;
   ctx.setLineDash([4 * scale, 4 * scale]);
@@ -40,9 +40,11 @@ function drawFlags(self: uPlot, flags: Flag[]): void {
     ctx.moveTo(x, bbox.top);
     ctx.lineTo(x, bbox.top + bbox.height);
     ctx.stroke();
-    if (x < free) continue;
-    ctx.fillText(flag.text, x + 3 * scale, bbox.top + 11 * scale);
-    free = x + FLAG_ROOM * scale;
+    const width = ctx.measureText(flag.text).width, begin = x + 3 * scale + width > bbox.left + bbox.width ? x - 3 * scale - width : x + 3 * scale;
+    const row = flag.low ? 1 : 0;
+    if (begin < free[row]!) continue;
+    ctx.fillText(flag.text, begin, bbox.top + (11 + 14 * row) * scale);
+    free[row] = begin + Math.max(FLAG_ROOM * scale, width + 6 * scale);
   }
   ctx.restore();
 }
@@ -79,6 +81,7 @@ function make(box: HTMLElement, figures: Figures): Shown {
   const right = figures.lines.some((line) => line.scale === "right");
   shown.plot = new uPlot({
     width: widthOf(box), height: figures.shape.height ?? 240, ms: 1e-3,
+    padding: [null, right ? null : TIME_ROOM / 2, null, null], // room for half of the last time of day
     scales: {
       x: { time: !figures.shape.relative },
       y: { range: (_, least, most) => [Math.min(0, least ?? 0), shape().top ?? Math.max(shape().whole ? 1 : 1e-9, (most ?? 0) * 1.05)] },

@@ -18,12 +18,14 @@ export interface Slowest {
 export interface RankRow {
   rank: number; pid: number; host: string; cpus: string; gpu: string; ended: number; seen: number; seconds: number;
   calls: number; mpi_ns: number; wait_ns: number; sent: number; sent_bytes: number; received: number; received_bytes: number;
-  posted: number; unexpected: number; unexpected_bytes: number;
+  posted: number; unexpected: number; unexpected_bytes: number; cpu_ns?: number | null; memory?: number | null; // of its process; `memory`: the most, in bytes
 }
 
 export interface Matrix { size: number; metric: string; from: number[]; to: number[]; value: number[]; }
 
-export interface Counter { name: string; count: number; bytes: number; ns: number; rank?: number; seconds?: number; ranks?: number; p99?: number; worst?: number | null; }
+export interface Counter { name: string; count: number; bytes: number; ns: number; rank?: number; seconds?: number; ranks?: number; worst?: number | null;
+  median?: number | null; p99?: number | null; durations?: [number, number][]; // nanoseconds; calls by the beginning of their class
+}
 
 export interface Timeline {
   time: number[]; least: number[]; mean: number[]; most: number[]; mpi: number[]; slowest: (number | null)[];
@@ -36,7 +38,7 @@ export interface Reporter { host: string; address: string; live: boolean; since:
 
 /** A node, as the mean over a time; figures that were not read are null. */
 export interface Node {
-  host: string; silent: boolean; cpu: number | null; gpus: number; gpu: number | null; rx: number; tx: number; links: number; down: number;
+  host: string; silent: boolean; cpu: number | null; memory?: number | null; gpus: number; gpu: number | null; rx: number; tx: number; links: number; down: number;
   use: number | null; busiest: string; errors: number; discards: number; ranks: number; jobs: string[]; more_jobs: number;
 }
 
@@ -65,6 +67,15 @@ export interface User { id: number; job: string; program: string; user: string; 
 
 /** A result of a check of headrace doctor. */
 export interface Finding { id: string; level: string; evidence: string; cost: string; remedy: string; check: string; }
+
+/** A report of the checker, of `count` ranks. */
+export interface Report { text: string; time: number; times: number; ranks: string; count: number; }
+
+/** Ranks that ended without MPI_Finalize, seen at the same time. */
+export interface Deaths { time: number; ranks: string; count: number; }
+
+/** Counts per second of the most frequent counters of a kind. */
+export interface Series { time: number[]; rates: Record<string, number[]>; left_out: number; }
 
 /** Ranks with equal stacks. `inside`: the frames inside MPI, of one of them. */
 export interface StackGroup {

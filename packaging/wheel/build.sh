@@ -34,6 +34,7 @@ rm -rf "$work/wheel"
 echo "wheel (the log: $work/pip-wheel.txt)"
 "$environment/bin/pip" wheel -v --no-build-isolation --no-deps -w "$work/wheel" -C "build-dir=$work/cmake" \
   -C "cmake.define.CMAKE_TOOLCHAIN_FILE=$here/toolchain.cmake" -C cmake.define.HEADRACE_WERROR=ON \
+  -C 'cmake.define.HEADRACE_CUDA_ARCHITECTURES=80;90;100;120' -C cmake.define.HEADRACE_NVCC_FLAGS=--compress-mode=size \
   -C "cmake.define.HEADRACE_LICENSES=$work/sysroot/usr/share/licenses" \
   -C "cmake.define.HEADRACE_CXX_LIBRARY=$work/sysroot/usr/lib/libheadrace_cxx.so.1" "$source" >"$work/pip-wheel.txt" 2>&1 || { tail -n 60 "$work/pip-wheel.txt" >&2; exit 1; }
 grep -q 'kernels compiled by' "$work/pip-wheel.txt" || { echo "build.sh: the GPU kernels were not compiled" >&2; exit 1; }

@@ -1,19 +1,22 @@
 """Judges a wheel and gives it its name: finish.py <wheel> <platform> <directory>
 
 auditwheel determines the systems on which its files run, by the symbol versions of the C and C++ libraries that they need. A wheel is
-refused if it needs more than `platform`, is too large, or needs a library that systems may lack.
+refused if it needs more than `platform`, is too large, needs a library that systems may lack, or lacks kernels for a generation of GPUs.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import struct
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
 MOST = 15 * 1000 * 1000  # bytes
+# Kernels for NVIDIA's GPUs: code for compute capabilities 8.0 to 8.9, 9.0, 10.0 to 10.3, 12.0 and 12.1; PTX for all others from 9.0 on.
+KERNELS = {("code", 80), ("code", 90), ("code", 100), ("code", 120), ("PTX", 90)}
 
 
 def refuse(why: str) -> None:
@@ -26,6 +29,20 @@ def old_enough(tag: str, platform: str) -> bool:
     return bool(found and wanted) and found[3] == wanted[3] and (int(found[1]), int(found[2])) <= (int(wanted[1]), int(wanted[2]))
 
 
+def kernels(library: bytes) -> set[tuple[str, int]]:
+    """Returns the kind and the compute capability of each image of kernels in a library (fatbinaries, as nvcc writes them)."""
+    found = set()
+    for start in re.finditer(re.escape(struct.pack("<IHH", 0xBA55ED50, 1, 16)), library):
+        size, = struct.unpack_from("<Q", library, start.end())
+        at, end = start.start() + 16, start.start() + 16 + size
+        while at < end <= len(library):
+            kind, _, header, length = struct.unpack_from("<HHIQ", library, at)
+            capability, = struct.unpack_from("<I", library, at + 28)
+            found.add(({1: "PTX", 2: "code"}.get(kind, str(kind)), capability))
+            at += header + length
+    return found
+
+
 def main(wheel: Path, platform: str, to: Path) -> None:
     told = subprocess.run([sys.executable, "-m", "auditwheel", "show", "--json", wheel], capture_output=True, text=True, check=False)
     if told.returncode != 0:
@@ -36,6 +53,11 @@ def main(wheel: Path, platform: str, to: Path) -> None:
         refuse(f"systems may lack {', '.join(sorted(verdict['external_libs']))}")
     if not old_enough(verdict["overall_tag"], platform):
         refuse(f"auditwheel says {verdict['overall_tag']}, and the wheel is to be {platform}")
+    with zipfile.ZipFile(wheel) as opened:
+        library = next(name for name in opened.namelist() if name.endswith("/lib/libmpi_abi.so.1"))
+        missing = KERNELS - kernels(opened.read(library))
+    if missing:
+        refuse(f"no kernels in {library}: {sorted(missing)}")
     size = wheel.stat().st_size
     if size > MOST:
         refuse(f"{wheel.name} has {size} bytes, and {MOST} are the most")

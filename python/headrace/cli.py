@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 from headrace import half_removed
 
@@ -67,10 +68,21 @@ def config(_: argparse.Namespace) -> int:
     return code
 
 
-# Commands that parse their own arguments.
-MAINS: dict[str, Callable[[list[str]], int]] = {"bench": bench.main, "map": where.main, "tune": tune.main, "course": course.main,
-                                               "doctor": doctor.main, "monitor": monitor.main, "top": top.main,
-                                               "stack": stack.main}
+class Command(NamedTuple):
+    """A command that parses its own arguments, so that it also runs alone."""
+
+    main: Callable[[list[str]], int]
+    help: str
+
+
+COMMANDS = {"map": Command(where.main, "show where a command line would place its ranks, here or elsewhere"),
+            "doctor": Command(doctor.main, "show what this machine offers to jobs, and what causes problems"),
+            "top": Command(top.main, "show what the jobs on this host do, in the terminal"),
+            "monitor": Command(monitor.main, "show the same on a web page, with history"),
+            "stack": Command(stack.main, "print the call stacks of a running job's ranks, identical ones grouped"),
+            "bench": Command(bench.main, "run benchmarks, alone or compared with other libraries"),
+            "tune": Command(tune.main, "measure messages and collectives on this machine, and tune them"),
+            "course": Command(course.main, "run teaching programs, and compare them with published figures")}
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -85,8 +97,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def run(arguments: list[str]) -> int:
-    if arguments and arguments[0] in MAINS:
-        return MAINS[arguments[0]](arguments[1:])
+    if arguments and arguments[0] in COMMANDS:
+        return COMMANDS[arguments[0]].main(arguments[1:])
     parser = argparse.ArgumentParser(prog="headrace", description="Inspects, measures and monitors an installation of Headrace.")
     parser.add_argument("--version", action="version", version=f"headrace {installation.version()}",
                         help="print the version and exit")
@@ -102,14 +114,8 @@ def run(arguments: list[str]) -> int:
     shell.add_argument("--mpiexec", type=Path, metavar="FILE", help="mpiexec whose options to complete (that of this installation)")
     shell.set_defaults(run=completion.run)
     commands.add_parser("config", help="list every setting with its value, origin and default").set_defaults(run=config)
-    commands.add_parser("map", help="show where a command line would place its ranks, here or elsewhere; headrace map --help")
-    commands.add_parser("doctor", help="show what this machine offers to jobs, and what causes problems; headrace doctor --help")
-    commands.add_parser("top", help="show what the jobs on this host do, in the terminal; headrace top --help")
-    commands.add_parser("monitor", help="show the same on a web page, with history; headrace monitor --help")
-    commands.add_parser("stack", help="print the call stacks of a running job's ranks, identical ones grouped; headrace stack --help")
-    commands.add_parser("bench", help="run benchmarks, alone or compared with other libraries; headrace bench --help")
-    commands.add_parser("tune", help="measure messages and collectives on this machine, and tune them; headrace tune --help")
-    commands.add_parser("course", help="run teaching programs, and compare them with published figures; headrace course --help")
+    for name, command in COMMANDS.items():
+        commands.add_parser(name, help=f"{command.help}; headrace {name} --help")
     if not arguments:
         parser.print_help()
         return 0

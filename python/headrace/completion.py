@@ -96,8 +96,8 @@ def of_headrace(mpiexec: Command) -> Command:
         if name == "map":  # the command has no arguments of its own
             whole.commands[name] = Command([*mpiexec.options, Option(("--save",), 1, (), "file", "Write a description of this machine to a file")])
         else:
-            own = cli.MAINS.get(name)
-            whole.commands[name] = _command(_parser(own) if own else parser)
+            own = cli.COMMANDS.get(name)
+            whole.commands[name] = _command(_parser(own.main) if own else parser)
         whole.commands[name].help = helps.get(name, "").split("; headrace ")[0]
     return whole
 

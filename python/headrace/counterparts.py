@@ -10,8 +10,9 @@ from dataclasses import dataclass
 READ = ("OMPI_CC", "OMPI_CXX", "OMPI_FC", "OMPI_F77", "OMPI_CPPFLAGS", "OMPI_CFLAGS", "OMPI_CXXFLAGS", "OMPI_FCFLAGS", "OMPI_LDFLAGS",
         "MPICH_CC", "MPICH_CXX", "MPICH_FC", "MPICH_F90", "MPICH_F77", "I_MPI_CC", "I_MPI_CXX", "I_MPI_FC", "I_MPI_F90", "I_MPI_F77",
         "I_MPI_CFLAGS", "I_MPI_CXXFLAGS", "I_MPI_FCFLAGS", "I_MPI_LDFLAGS", "MPIEXEC_TIMEOUT")
-# Variables that describe a library or its location; they are not set to change how a program runs.
-HARMLESS = ("I_MPI_ROOT", "MPICH_DIR", "OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "PRTE_ALLOW_RUN_AS_ROOT",
+# Variables that describe a library, its location, or a rank's place; they are not set to change how a program runs.
+HARMLESS = ("MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_SIZE",
+            "I_MPI_ROOT", "MPICH_DIR", "OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "PRTE_ALLOW_RUN_AS_ROOT",
             "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM", "MPICH_VERSION", "I_MPI_HYDRA_ENV", "OMPI_MCA_orte_base_help_aggregate")
 OWNERS = {"OMPI_MCA_": "Open MPI", "PRTE_MCA_": "Open MPI", "PMIX_MCA_": "Open MPI", "MPIR_CVAR_": "MPICH", "MPICH_": "MPICH",
           "HYDRA_": "MPICH", "I_MPI_": "Intel MPI", "MV2_": "MVAPICH", "MVP_": "MVAPICH", "FI_": "libfabric"}

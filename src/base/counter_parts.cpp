@@ -4,6 +4,7 @@
 #include <iterator>
 #include <new>
 
+#include "base/counter_details.hpp"
 #include "base/counter_timing.hpp"
 #include "base/counters_page.hpp"
 #include "base/lock.hpp"
@@ -117,6 +118,11 @@ bool begin_wait(Part& of_thread, int process) noexcept {
   if (of_thread.now.waiting_since != 0) return false;
   set(of_thread.now.waiting_for, static_cast<Value>(process + 1));
   set(of_thread.now.waiting_since, nanoseconds(CLOCK_MONOTONIC));
+  if (of_thread.timed == 0) {
+    set(of_thread.timed, of_thread.place);
+    set(of_thread.timed_since, kFromWait);
+    set(of_thread.waited_before, of_thread.waited);
+  }
   return true;
 }
 
@@ -142,13 +148,20 @@ void begin_timing(Part& part, std::size_t place) noexcept {
   set(part.timed_since, nanoseconds(CLOCK_MONOTONIC));
 }
 
-// Excludes waits, whose time has already been counted.
+// Does the same as in counters.cpp. The place of a function is its row of durations, too.
 void end_timing(Part& part) noexcept {
+  const Value all_waits = part.waited - part.waited_before;
+  if (part.timed_since == kFromWait) {
+    if (all_waits != 0) count_duration(part.timed, all_waits, 1);
+    set(part.timed, 0);
+    return;
+  }
   const Value length = nanoseconds(CLOCK_MONOTONIC) - part.timed_since;
-  const Value waited = std::min(length, part.waited - part.waited_before);
+  const Value waited = std::min(length, all_waits);
   Function& own = part.functions[part.timed];
   Value& stands_for = part.stands_for[part.timed];
   add_to(own.nanoseconds, (length - waited) * std::max<Value>(stands_for, 1));
+  count_duration(part.timed, length, waited != 0 ? 1 : std::max<Value>(stands_for, 1));
   set(stands_for, length > kLong ? 1 : kOneOf);
   set(own.timed_next, own.calls + stands_for - 1);
   set(part.timed, 0);

@@ -1,5 +1,5 @@
 // Timing of calls, for the page of counters and for its parts: one call in many is timed, and so is each call that
-// follows a long one. Threads: any.
+// follows a long one. Of another call, only the long waits are timed, from the first one on (kFromWait). Threads: any.
 #pragma once
 
 #include <ctime>
@@ -12,6 +12,8 @@ namespace hr::counters {
 // calls after shorter ones, one in kOneOf is timed.
 inline constexpr Value kLong = 5000;
 inline constexpr Value kOneOf = 1024;
+// Value of `timed_since` if only the waits of the call are timed.
+inline constexpr Value kFromWait = 0;
 
 inline Value nanoseconds(clockid_t clock) noexcept {
   timespec time{};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "base/counter_details.hpp"
 #include "base/counter_timing.hpp"
 
 namespace hr::counters {
@@ -43,6 +44,11 @@ bool begin_wait(int process) noexcept {
   if (page.now.waiting_since != 0) return false;
   page.now.waiting_for = static_cast<Value>(process + 1);
   page.now.waiting_since = nanoseconds(CLOCK_MONOTONIC);
+  if (page.timed == 0 && page.now.function != 0) {
+    page.timed = page.now.function;
+    page.timed_since = kFromWait;
+    page.waited_before = page.waited;
+  }
   return true;
 }
 
@@ -69,13 +75,21 @@ void begin_timing(std::size_t function) noexcept {
   page.timed_since = nanoseconds(CLOCK_MONOTONIC);
 }
 
-// Excludes waits, whose time has already been counted.
+// The time of a function excludes waits, whose time has already been counted.
 void end_timing() noexcept {
+  const Value all_waits = page.waited - page.waited_before;
+  if (page.timed_since == kFromWait) {
+    if (all_waits != 0) count_duration(duration_row(page.timed), all_waits, 1);
+    page.timed = 0;
+    return;
+  }
   const Value length = nanoseconds(CLOCK_MONOTONIC) - page.timed_since;
-  const Value waited = std::min(length, page.waited - page.waited_before);
+  const Value waited = std::min(length, all_waits);
   Function& own = page.functions[page.timed];
   Value& stands_for = page.stands_for[page.timed];
   own.nanoseconds += (length - waited) * std::max<Value>(stands_for, 1);
+  // Every call with a long wait counts by itself, so this one represents no others.
+  count_duration(duration_row(page.timed), length, waited != 0 ? 1 : std::max<Value>(stands_for, 1));
   stands_for = length > kLong ? 1 : kOneOf;
   own.timed_next = own.calls + stands_for - 1;
   page.timed = 0;

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <ctime>
 
+#include "base/counter_details.hpp"
 #include "base/counter_parts.hpp"
 #include "base/counters.hpp"
 #include "base/shared_file.hpp"
@@ -30,7 +31,16 @@ Status refused(const char* what, const std::string& name, int code) {
 // File of the page, which stays open; -1 if the parts are not in a file.
 int file_of_parts = -1;
 
-std::size_t bytes_with(std::size_t number_of_parts) noexcept { return sizeof(Page) + number_of_parts * sizeof(Part); }
+// Places in the file.
+constexpr std::size_t kDetailsAt = sizeof(Page);
+constexpr std::size_t kPartsAt = kDetailsAt + sizeof(Details);
+
+std::size_t bytes_with(std::size_t number_of_parts) noexcept { return kPartsAt + number_of_parts * sizeof(Part); }
+
+bool place(void* at, std::size_t bytes, int file, std::size_t from) noexcept {
+  return ::mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, static_cast<off_t>(from)) !=
+         MAP_FAILED;
+}
 
 // Reserves memory for the page and the parts in use now, so that a lack of it is an error here and not a bus error
 // later. The file has room for all parts.
@@ -57,14 +67,13 @@ Status replace(int file, const std::string& name, const std::string& text) {
   made.head.text_at = offsetof(Page, text);
   made.head.text_bytes = text.size();
   made.head.begun = since_1970();
-  std::memcpy(static_cast<std::byte*>(memory) + sizeof(Page), &parts, used * sizeof(Part));
-  const void* placed =
-      ::mmap(&parts, sizeof(Parts), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, sizeof(Page));
-  if (placed != MAP_FAILED)
-    placed = ::mmap(&page, sizeof(Page), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0);
+  std::memcpy(static_cast<std::byte*>(memory) + kDetailsAt, &details, sizeof(Details));
+  std::memcpy(static_cast<std::byte*>(memory) + kPartsAt, &parts, used * sizeof(Part));
+  const bool placed = place(&parts, sizeof(Parts), file, kPartsAt) &&
+                      place(&details, sizeof(Details), file, kDetailsAt) && place(&page, sizeof(Page), file, 0);
   const int reason = errno;
   ::munmap(memory, bytes_with(used));
-  if (placed == MAP_FAILED) return refused("map", name, reason);
+  if (!placed) return refused("map", name, reason);
   file_of_parts = file;
   std::atomic_ref<std::uint32_t>(page.head.version).store(kVersion, std::memory_order_release);
   return kOk;
@@ -73,6 +82,7 @@ Status replace(int file, const std::string& name, const std::string& text) {
 }  // namespace
 
 Status publish(const About& about, int* file) {
+  name_durations(about.places);
   const std::string text = describe(about);
   if (text.size() > kTextBytes)
     return fail(Errc::kOther, "counters: their description has %zu bytes, there is room for %zu", text.size(),

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/counter_details.hpp"
 #include "base/counter_parts.hpp"
 #include "base/counters.hpp"
 #include "base/counters_page.hpp"
@@ -17,9 +18,11 @@
 namespace hr::counters {
 namespace {
 
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? value : "";
+// Returns the GPUs that the variable leaves visible; empty: all, "none": the variable is empty.
+std::string visible_gpus() {
+  const char* value = std::getenv("CUDA_VISIBLE_DEVICES");
+  if (value == nullptr) return {};
+  return *value != '\0' ? value : "none";
 }
 
 // Returns the ranges of CPUs that this process may run on.
@@ -56,8 +59,7 @@ std::string about_text(const About& about) {
          ",\"host_number\":" + std::to_string(about.host_number) + ",\"pid\":" + std::to_string(::getpid()) +
          ",\"pid_started\":" + start_of_this_process() + ",\"user\":" + std::to_string(::getuid()) +
          ",\"program\":" + json_quoted(program()) + ",\"cores\":" + json_quoted(cores()) +
-         ",\"gpus\":" + json_quoted(environment("CUDA_VISIBLE_DEVICES")) +
-         ",\"library\":" + json_quoted(about.library) + "}";
+         ",\"gpus\":" + json_quoted(visible_gpus()) + ",\"library\":" + json_quoted(about.library) + "}";
 }
 
 template <class Labels>
@@ -261,20 +263,35 @@ std::string parts_text(const About& about) {
     sums += "," + range(in_part, in_page, kPeers, sizeof(PeerPart), sizeof(Peer));
   const std::string most = HR_RANGE(longest_wait, 1) + "," + HR_LEVEL(posted, most) + "," + HR_LEVEL(unexpected, most) +
                            "," + HR_LEVEL(unexpected_bytes, most);
-  return ",\"parts\":{\"at\":" + std::to_string(sizeof(Page)) + ",\"stride\":" + std::to_string(sizeof(Part)) +
-         ",\"sum\":[" + sums + ranges_of_functions(about.places) + "],\"most\":[" + most +
-         "],\"now\":" + HR_RANGE(now, 3) + "}";
+  return ",\"parts\":{\"at\":" + std::to_string(sizeof(Page) + sizeof(Details)) +
+         ",\"stride\":" + std::to_string(sizeof(Part)) + ",\"sum\":[" + sums + ranges_of_functions(about.places) +
+         "],\"most\":[" + most + "],\"now\":" + HR_RANGE(now, 3) + "}";
 #undef HR_LEVEL
 #undef HR_RANGE
 }
 static_assert(offsetof(Part, waited) == offsetof(Part, waits) + sizeof(Value) &&
               offsetof(Page, waited) == offsetof(Page, waits) + sizeof(Value));
 
+std::string member(const char* name, std::size_t value) {
+  return std::string("\"") + name + "\":" + std::to_string(value);
+}
+
+// Describes the details (counter_details.hpp) by their offsets in the file.
+std::string details_text() {
+  const auto at = [](std::size_t in_details) { return sizeof(Page) + in_details; };
+  return ",\"durations\":{" + member("at", at(offsetof(Details, durations))) + "," +
+         member("functions", at(offsetof(Details, functions))) + "," + member("rows", kDurationRows) + "," +
+         member("classes", kDurations) + "," + member("shortest", kShortest) + "},\"reports\":{" +
+         member("at", at(offsetof(Details, report))) + "," + member("all", at(offsetof(Details, reports))) + "," +
+         member("kept", at(offsetof(Details, kept))) + "," + member("length", kReports) + "," +
+         member("stride", sizeof(Report)) + "}";
+}
+
 }  // namespace
 
 std::string describe(const About& about) {
   return "{\"about\":" + about_text(about) + ",\"dimensions\":" + dimensions(about) + ",\"counters\":" + entries() +
-         parts_text(about) + "}";
+         parts_text(about) + details_text() + "}";
 }
 
 }  // namespace hr::counters

@@ -73,6 +73,16 @@ bool receive_line(int socket, std::string* line) {
 constexpr const char* kWhy =
     "the parent of this program closed the descriptor of PMI_FD (Python's subprocess does, unless close_fds=False)";
 
+// Returns why mpiexec dropped the connection.
+std::string why_dropped(int socket) {
+  ucred mpiexec{};
+  socklen_t length = sizeof mpiexec;
+  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &mpiexec, &length) == 0 && mpiexec.uid != ::geteuid())
+    return "mpiexec runs as user " + std::to_string(mpiexec.uid) + ", and this program as user " +
+           std::to_string(::geteuid()) + " (in a container: --user " + std::to_string(mpiexec.uid) + ")";
+  return std::string(kWhy) + ", and another was requested";
+}
+
 }  // namespace
 
 std::string LateLine::text() const {
@@ -114,7 +124,7 @@ Late join_late(const LateLine& line, int rank, int* socket) {
   const bool sent =
       ::send(own.get(), handshake.data(), handshake.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(handshake.size());
   if (!sent || !receive_line(own.get(), &answer)) {
-    static_cast<void>(fail(Errc::kOther, "boot: mpiexec does not reply: %s, and another was requested", kWhy));
+    static_cast<void>(fail(Errc::kOther, "boot: mpiexec does not reply: %s", why_dropped(own.get()).c_str()));
     return Late::kFailed;
   }
   const WireMessage reply(answer);

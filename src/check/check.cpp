@@ -5,10 +5,10 @@
 #include "base/checks.hpp"
 #include "base/clock.hpp"
 #include "base/events.hpp"
-#include "base/log.hpp"
 #include "check/collectives.hpp"
 #include "check/diagnostic.hpp"
 #include "check/messages.hpp"
+#include "check/report.hpp"
 #include "check/state.hpp"
 #include "check/watch.hpp"
 #include "comm/communicator.hpp"
@@ -80,6 +80,7 @@ Status enter(Call& call) {
     if (each->before != nullptr && status.ok()) status = each->before(call);
   }
   if (status.ok()) return kOk;
+  keep_detail(call.function());
   const std::string detail = take_detail();
   static_cast<void>(leave(call, status.code()));
   set_detail(detail);
@@ -96,9 +97,10 @@ Status leave(Call& call, int code) {
     const Status status = each->after(call, code);
     if (status.ok()) continue;
     if (code == 0 && first.ok()) {
+      keep_detail(call.function());
       first = status;
     } else {
-      log::write(log::Level::kError, "check full: %s", take_detail().c_str());
+      report("%s", take_detail().c_str());
     }
   }
   // Cleared here, as they hold types, whose references are counted under the library lock.
@@ -108,7 +110,12 @@ Status leave(Call& call, int code) {
   return first;
 }
 
-Status explain(Status status) { return is_on() ? explain_collective(status) : status; }
+Status explain(Status status) {
+  if (!is_on()) return status;
+  const Status better = explain_collective(status);
+  if (better.code() != status.code() && innermost != nullptr) keep_detail(innermost->function());
+  return better;
+}
 
 void at_finalize() {
   if (!is_on()) return;

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "base/log.hpp"
 #include "boot/boot.hpp"
 #include "check/buffers.hpp"
 #include "check/clock.hpp"
@@ -18,6 +17,7 @@
 #include "check/diagnostic.hpp"
 #include "check/messages.hpp"
 #include "check/races.hpp"
+#include "check/report.hpp"
 #include "check/state.hpp"
 #include "coll/coll.hpp"
 #include "comm/failure.hpp"
@@ -110,7 +110,7 @@ void take_record(const Told& told) {
   join(comparison.clock, clock);
   const Status status = comparison.add(std::move(member));
   static_cast<void>(take_detail());
-  if (!status.ok() && !known && !waits) log::write(log::Level::kError, "check full: %s", comparison.text().c_str());
+  if (!status.ok() && !known && !waits) report("%s", comparison.text().c_str());
   if (!status.ok() || comparison.complete()) {
     for (Member& each : comparison.members()) answer(context, each, status, comparison.text(), comparison.clock);
   }
@@ -191,13 +191,19 @@ Status agree(const Call& call, const comm::Communicator& comm, Described describ
   return waits ? wait_for_outcome(comm, key) : kOk;
 }
 
+Status check_operation_of(Call& call, const coll::Call& operation) {
+  HR_TRY(check_buffers(call, operation));
+  const Status status = agree(call, *operation.comm, describe_operation(operation), operation.blocking);
+  if (!operation.blocking) begun = own<Collectives>().sequences[operation.comm->context()];
+  return status;
+}
+
 // Checks an operation of chapter 6, which coll/ describes.
 Status check_operation(const coll::Call& operation) {
   Call* const call = std::exchange(current, nullptr);
   if (call == nullptr) return kOk;
-  HR_TRY(check_buffers(*call, operation));
-  const Status status = agree(*call, *operation.comm, describe_operation(operation), operation.blocking);
-  if (!operation.blocking) begun = own<Collectives>().sequences[operation.comm->context()];
+  const Status status = check_operation_of(*call, operation);
+  if (!status.ok()) keep_detail(call->function());
   return status;
 }
 
@@ -237,7 +243,7 @@ void at_finalize() {
   const comm::Communicator* const world = comm::world();
   if (call == nullptr || world == nullptr || !call->is("MPI_Finalize") || comm::is_revoked(*world)) return;
   if (agree(*call, *world, {}, true).ok()) return;
-  log::write(log::Level::kError, "check full: MPI_Finalize: %s", take_detail().c_str());
+  report("MPI_Finalize: %s", take_detail().c_str());
 }
 
 void start() {
@@ -272,7 +278,7 @@ Status explain_collective(Status status) {
     const auto found = outcomes.find(key);
     if (found == outcomes.end() || found->second.code == 0) continue;
     if (status == Errc::kInStatus) {  // the code must stay, as it refers the program to the statuses
-      log::write(log::Level::kError, "check full: %s", found->second.text.c_str());
+      report("%s", found->second.text.c_str());
       continue;
     }
     set_detail(found->second.text);

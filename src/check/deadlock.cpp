@@ -15,10 +15,10 @@
 
 #include "base/clock.hpp"
 #include "base/knobs.hpp"
-#include "base/log.hpp"
 #include "boot/boot.hpp"
 #include "check/diagnostic.hpp"
 #include "check/messages.hpp"
+#include "check/report.hpp"
 #include "check/state.hpp"
 #include "check/waits.hpp"
 #include "p2p/wait/round_watch.hpp"
@@ -163,14 +163,13 @@ void tell_all(const std::map<int, Wait>& all) {
   for (const int each : cycle) summary += (summary.empty() ? "" : ", ") + line_of(each, all.at(each));
   const bool short_cycle = !cycle.empty() && cycle.size() <= kMostInLine;
   if (!short_cycle) summary = std::to_string(all.size()) + " ranks wait for each other";
-  log::write(log::Level::kError,
-             "check full: deadlock: %s; no other rank can end it, and there was no progress for %g s", summary.c_str(),
-             knobs().check_wait_seconds);
+  report("deadlock: %s; no other rank can end it, and there was no progress for %g s", summary.c_str(),
+         knobs().check_wait_seconds);
   int lines = 0;
   for (const auto& [process, wait] : all) {
     if (short_cycle && std::ranges::find(cycle, process) != cycle.end()) continue;
     if (++lines > kMostLines) break;
-    log::write(log::Level::kError, "check full: deadlock: %s", line_of(process, wait).c_str());
+    report("deadlock: %s", line_of(process, wait).c_str());
   }
 }
 

@@ -5,9 +5,9 @@
 #include <unordered_map>
 #include <utility>
 
-#include "base/log.hpp"
 #include "check/diagnostic.hpp"
 #include "check/objects.hpp"
+#include "check/report.hpp"
 #include "check/state.hpp"
 #include "layout/datatype.hpp"
 
@@ -67,8 +67,8 @@ void at_finalize() {
   }
   for (const auto& [leak, count] : leaks) {
     const HandleType& type = handle_type(leak.second);
-    log::write(log::Level::kError, "check full: leak: %d %s of %s %s not given back before MPI_Finalize; %s", count,
-               type.name, leak.first.c_str(), count == 1 ? "is" : "are", type.release);
+    report("leak: %d %s of %s %s not given back before MPI_Finalize; %s", count, type.name, leak.first.c_str(),
+           count == 1 ? "is" : "are", type.release);
   }
 }
 

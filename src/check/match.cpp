@@ -11,12 +11,12 @@
 #include <utility>
 
 #include "base/clock.hpp"
-#include "base/log.hpp"
 #include "check/call.hpp"
 #include "check/clock.hpp"
 #include "check/diagnostic.hpp"
 #include "check/messages.hpp"
 #include "check/objects.hpp"
+#include "check/report.hpp"
 #include "check/signature.hpp"
 #include "check/state.hpp"
 #include "comm/failure.hpp"
@@ -256,8 +256,7 @@ Status after(Call& call, int code) {
 
 // Reports mismatches of receives that were never completed.
 void at_finalize() {
-  for (const auto& [handle, mismatch] : own<Matches>().of_requests)
-    log::write(log::Level::kError, "check full: %s", mismatch.text.c_str());
+  for (const auto& [handle, mismatch] : own<Matches>().of_requests) report("%s", mismatch.text.c_str());
 }
 
 void start() {

@@ -7,11 +7,11 @@
 #include <unordered_set>
 #include <utility>
 
-#include "base/log.hpp"
 #include "check/accesses.hpp"
 #include "check/buffers.hpp"
 #include "check/diagnostic.hpp"
 #include "check/races.hpp"
+#include "check/report.hpp"
 #include "check/state.hpp"
 #include "check/watch.hpp"
 #include "layout/op.hpp"
@@ -114,10 +114,10 @@ Status check_repeated(const Call& call, const Operation& before) {
     if (buffer.written) unwatch_buffer(before.request);  // otherwise the call's own accesses would be reported
     if (!buffer.written || !own<OneSided>().repeated.insert(before.request).second) continue;
     const std::string here = text(call.call_site()), there = text(before.call_site);
-    log::write(log::Level::kError,
-               "check full: buffer: %s (%p) of %s is the receive buffer of %s, which is not complete; it gets the same "
-               "data twice",
-               buffer.name, buffer.address, here.c_str(), there.c_str());
+    report(
+        "buffer: %s (%p) of %s is the receive buffer of %s, which is not complete; it gets the same "
+        "data twice",
+        buffer.name, buffer.address, here.c_str(), there.c_str());
   }
   return kOk;
 }
@@ -250,8 +250,7 @@ Status after(Call& call, int code) {
   if (code == 0) follow_requests(call);
   if (all.found.empty()) return kOk;
   const std::vector<Found> found = std::exchange(all.found, {});
-  for (std::size_t i = 1; i < found.size(); ++i)
-    log::write(log::Level::kError, "check full: %s", found[i].text.c_str());
+  for (std::size_t i = 1; i < found.size(); ++i) report("%s", found[i].text.c_str());
   if (rma::Window* const window = window_of(found[0].context)) call.where = window;
   if (call.ended_context != 0) call.where = nullptr;  // true if it has been freed
   return fail(Errc::kBuffer, "%s", found[0].text.c_str());

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "base/abi.hpp"
-#include "base/log.hpp"
 #include "boot/boot.hpp"
 #include "check/diagnostic.hpp"
 #include "check/messages.hpp"
+#include "check/report.hpp"
 #include "check/state.hpp"
 #include "check/watch.hpp"
 #include "comm/group.hpp"
@@ -367,7 +367,7 @@ std::vector<Race> take_found(std::uint32_t context) {
       found.push_back(race);
     } else if (all.reported.emplace(race.first.call_site.offset, race.second.call_site.offset).second) {
       // The result is undefined by the standard, but this is harmless.
-      log::write(log::Level::kError, "check full: %s (both write the same data)", describe(race).c_str());
+      report("%s (both write the same data)", describe(race).c_str());
     }
     return true;
   });
@@ -395,8 +395,7 @@ Status after(Call& call, int code) {
   p2p::poll();
   const std::vector<Race> found = take_found(*std::exchange(all.due, std::nullopt));
   if (found.empty()) return kOk;
-  for (std::size_t i = 1; i < found.size(); ++i)
-    log::write(log::Level::kError, "check full: %s", describe(found[i]).c_str());
+  for (std::size_t i = 1; i < found.size(); ++i) report("%s", describe(found[i]).c_str());
   if (call.ended_context != 0) call.where = nullptr;  // it has been freed
   if (rma::Window* const its = window_of(found[0].context)) call.where = its;
   const std::string text = describe(found[0]);
@@ -405,7 +404,7 @@ Status after(Call& call, int code) {
 
 void at_finalize() {
   if (!follows_order()) return;
-  for (const Race& race : take_found(0)) log::write(log::Level::kError, "check full: %s", describe(race).c_str());
+  for (const Race& race : take_found(0)) report("%s", describe(race).c_str());
 }
 
 void start() {

@@ -1,184 +1,150 @@
 #include "io/device_transfer.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "boot/boot.hpp"
 #include "io/state.hpp"
 #include "layout/device/chunk_copy.hpp"
+#include "mem/device/context.hpp"
+#include "mem/device/pinned_staging.hpp"
 
 namespace hr::io {
-
-using layout::device::ChunkCopy;
-using p2p::Task;
-
 namespace {
 
+using layout::device::ChunkCopy;
+using mem::device::Context;
+using p2p::Task;
+
 constexpr std::size_t kPiece = std::size_t{4} << 20;
-constexpr std::size_t kMostIdle = 2;  // largest number of pairs of chunks to keep
+constexpr std::size_t kDepth = 2;  // pieces under way: one is copied while the other one is read or written
 
-// A pair of chunks; idle ones are reused.
-class Chunks {
- public:
-  Chunks() {
-    auto& idle = state().pinned_chunks;
-    if (idle.empty()) {
-      pool_ = std::make_unique<p2p::PinnedPool>(kPiece, 2);
-    } else {
-      pool_ = std::move(idle.back());
-      idle.pop_back();
-    }
-  }
-  ~Chunks() {
-    if (pool_->usable() && state().pinned_chunks.size() < kMostIdle) state().pinned_chunks.push_back(std::move(pool_));
-  }
-  Chunks(const Chunks&) = delete;
-  Chunks& operator=(const Chunks&) = delete;
-
-  Status pin(const layout::View& memory) {
-    if (!pool_->usable()) return fail(Errc::kNoMem, "no memory for %zu bytes to stage a device's data", 2 * kPiece);
-    return pool_->pin(memory);
-  }
-  [[nodiscard]] std::byte* host(std::uint32_t chunk) const { return pool_->host(chunk); }
-  [[nodiscard]] mem::device::DeviceAddress address(std::uint32_t chunk) const { return pool_->address(chunk); }
-
- private:
-  std::unique_ptr<p2p::PinnedPool> pool_;
-};
-
-// One of the two pieces in progress.
-struct Slot {
+// A piece on its way. Of a write, the device first copies it into its chunk, from which the worker writes it; of a
+// read, the worker reads it into the chunk first.
+struct Piece {
   std::size_t offset = 0, bytes = 0;
   std::size_t moved = 0;  // bytes that the job has moved
-  bool working = false, copying = false;
-  Job job;
-  ChunkCopy copy;
+  enum class Phase : std::uint8_t { kFree, kCopying, kWorking } phase = Phase::kFree;
+  bool copy_ended = false;
   Status copied;
+  ChunkCopy copy;
+  Job job;
 
-  static bool is_copied(void* slot) {
-    auto* const me = static_cast<Slot*>(slot);
-    bool done = false;
-    me->copied = me->copy.poll(&done);
-    return done || !me->copied.ok();
+  bool is_over() {
+    if (phase == Phase::kWorking) return job.is_done();
+    if (!copy_ended) copied = copy.poll(&copy_ended);
+    return copy_ended;
   }
 };
 
-class Pieces {
+class Transfer {
  public:
-  explicit Pieces(Operation& operation) : operation_(operation), total_(operation.memory().packed) {}
+  using Phase = Piece::Phase;
 
-  Status begin() { return chunks_.pin(operation_.memory()); }
-  [[nodiscard]] std::size_t count() const noexcept { return (total_ + kPiece - 1) / kPiece; }
-  Slot& slot(std::size_t piece) noexcept { return slots_[piece % 2]; }
-  void take(std::size_t piece) noexcept {
-    slot(piece).offset = piece * kPiece;
-    slot(piece).bytes = std::min(kPiece, total_ - piece * kPiece);
+  explicit Transfer(Operation& operation) : operation_(operation), total_(operation.memory().packed) {}
+
+  Status begin() {
+    Context* context = nullptr;
+    HR_TRY(Context::of(operation_.memory().where, &context));
+    const mem::device::Current current(*context);
+    HR_TRY(current.status());
+    return memory_.take(*context, kDepth * kPiece);
   }
 
-  Status start_copy(std::size_t piece, std::size_t bytes) {
-    Slot& own = slot(piece);
-    const auto chunk = chunks_.address(static_cast<std::uint32_t>(piece % 2));
-    const layout::View& memory = operation_.memory();
-    const int process = boot::processes().self();
-    HR_TRY(operation_.writes() ? own.copy.pack(memory, own.offset, bytes, chunk, ChunkCopy::In::kPinned, process)
-                               : own.copy.unpack(memory, own.offset, bytes, chunk, ChunkCopy::In::kPinned, process));
-    own.copying = true;
-    return kOk;
+  // Starts everything that can be started; true once nothing is under way or left.
+  bool advance() {
+    while (Piece* const each = over()) (each->phase == Phase::kCopying ? end_copy(*each) : end_job(*each));
+    forget_free();
+    for (; next_ - oldest_ < kDepth && next_ * kPiece < total_ && failed_.ok() && !at_end_; ++next_) {
+      Piece& each = piece(next_);
+      each.offset = next_ * kPiece;
+      each.bytes = std::min(kPiece, total_ - each.offset);
+      if (operation_.writes()) {
+        start_copy(each, each.bytes);
+      } else {
+        start_job(each);
+      }
+    }
+    forget_free();
+    return oldest_ == next_;
   }
-  void start_job(std::size_t piece) {
-    Slot& own = slot(piece);
-    Place place = operation_.place();
-    place.position += static_cast<Count>(own.offset);
-    std::byte* const host = chunks_.host(static_cast<std::uint32_t>(piece % 2));
-    own.working = true;
-    worker().submit(own.job, [place, host, slot = &own, writes = operation_.writes()] {
-      return writes ? write_contiguous(place, host, slot->bytes, &slot->moved)
-                    : read_contiguous(place, host, slot->bytes, &slot->moved);
-    });
-  }
+  static bool can_advance(void* transfer) { return static_cast<Transfer*>(transfer)->over() != nullptr; }
+
+  [[nodiscard]] std::size_t done() const noexcept { return done_; }
+  [[nodiscard]] Status failed() const noexcept { return failed_; }
 
  private:
+  Piece& piece(std::size_t number) noexcept { return pieces_[number % kDepth]; }
+  // Returns the offset of the piece's chunk in the memory.
+  [[nodiscard]] std::size_t chunk_of(const Piece& piece) const noexcept {
+    return static_cast<std::size_t>(&piece - pieces_) * kPiece;
+  }
+
+  void forget_free() noexcept {
+    while (oldest_ != next_ && piece(oldest_).phase == Phase::kFree) ++oldest_;
+  }
+
+  // Returns a piece whose phase is over; null: none. Copies are taken in order, so that the worker writes in order.
+  Piece* over() {
+    for (std::size_t number = oldest_; number != next_; ++number) {
+      Piece& each = piece(number);
+      if (each.phase == Phase::kFree) continue;
+      if (each.is_over()) return &each;
+      if (each.phase == Phase::kCopying) return nullptr;
+    }
+    return nullptr;
+  }
+
+  void start_copy(Piece& piece, std::size_t bytes) {
+    const auto chunk = memory_.address() + chunk_of(piece);
+    const layout::View& memory = operation_.memory();
+    const int process = boot::processes().self();
+    const Status status = operation_.writes()
+                              ? piece.copy.pack(memory, piece.offset, bytes, chunk, ChunkCopy::In::kPinned, process)
+                              : piece.copy.unpack(memory, piece.offset, bytes, chunk, ChunkCopy::In::kPinned, process);
+    piece.phase = status.ok() ? Phase::kCopying : Phase::kFree;
+    piece.copy_ended = false;
+    if (failed_.ok()) failed_ = status;
+  }
+  void end_copy(Piece& piece) {
+    piece.phase = Phase::kFree;
+    if (failed_.ok()) failed_ = piece.copied;
+    if (operation_.writes() && failed_.ok()) start_job(piece);
+  }
+
+  void start_job(Piece& piece) {
+    Place place = operation_.place();
+    place.position += static_cast<Count>(piece.offset);
+    std::byte* const host = memory_.data() + chunk_of(piece);
+    piece.phase = Phase::kWorking;
+    piece.moved = 0;
+    worker().submit(piece.job, [place, host, to = &piece, writes = operation_.writes()] {
+      return writes ? write_contiguous(place, host, to->bytes, &to->moved)
+                    : read_contiguous(place, host, to->bytes, &to->moved);
+    });
+  }
+  // Only data that follows on what has been moved counts.
+  void end_job(Piece& piece) {
+    piece.phase = Phase::kFree;
+    const Status ended = piece.job.result();
+    if (!failed_.ok() || at_end_) return;
+    done_ += piece.moved;
+    failed_ = ended;
+    if (operation_.writes()) return;
+    at_end_ = piece.moved < piece.bytes;
+    if (piece.moved != 0) start_copy(piece, piece.moved);
+  }
+
   Operation& operation_;
   std::size_t total_;
-  Chunks chunks_;
-  Slot slots_[2];
+  mem::device::PinnedStaging memory_;
+  std::size_t oldest_ = 0, next_ = 0;  // numbers of the pieces that are under way
+  std::size_t done_ = 0;
+  bool at_end_ = false;  // of the file
+  Status failed_;        // first failure; nothing starts after it
+  Piece pieces_[kDepth];
 };
-
-// Waits until the slot's job is done. *failed: keeps the first error.
-Task end_job(Slot* slot, Status* failed, std::size_t* done) {
-  if (!slot->working) co_return kOk;
-  p2p::When over = slot->job.over();
-  HR_CO_TRY(co_await over);
-  slot->working = false;
-  const Status ended = slot->job.result();
-  if (failed->ok()) *done += slot->moved;
-  if (failed->ok()) *failed = ended;
-  co_return kOk;
-}
-
-Task end_copy(Slot* slot, Status* failed) {
-  if (!slot->copying) co_return kOk;
-  p2p::When over{&Slot::is_copied, slot};
-  HR_CO_TRY(co_await over);
-  slot->copying = false;
-  if (failed->ok()) *failed = slot->copied;
-  co_return kOk;
-}
-
-Task write_pieces(Pieces* pieces, Status* failed, std::size_t* done) {
-  const std::size_t count = pieces->count();
-  for (std::size_t piece = 0; piece <= count; ++piece) {
-    // The device packs this piece while the worker writes the previous one.
-    if (piece < count && failed->ok()) {
-      Task freeing = end_job(&pieces->slot(piece), failed, done);
-      HR_CO_TRY(co_await freeing);
-      pieces->take(piece);
-      if (failed->ok()) *failed = pieces->start_copy(piece, pieces->slot(piece).bytes);
-    }
-    if (piece < count) {
-      Task copying = end_copy(&pieces->slot(piece), failed);
-      HR_CO_TRY(co_await copying);
-      if (failed->ok()) pieces->start_job(piece);
-    }
-  }
-  for (std::size_t last = count; last < count + 2; ++last) {
-    Task ending = end_job(&pieces->slot(last), failed, done);
-    HR_CO_TRY(co_await ending);
-  }
-  co_return kOk;
-}
-
-Task read_pieces(Pieces* pieces, Status* failed, std::size_t* done) {
-  const std::size_t count = pieces->count();
-  bool ended = false;
-  for (std::size_t piece = 0; piece <= count; ++piece) {
-    if (piece < count && failed->ok() && !ended) {
-      Task freeing = end_copy(&pieces->slot(piece), failed);
-      HR_CO_TRY(co_await freeing);
-      pieces->take(piece);
-      pieces->start_job(piece);
-    }
-    if (piece == 0) continue;
-    // The worker reads that piece while the device unpacks the previous one.
-    Slot& before = pieces->slot(piece - 1);
-    if (!before.working) continue;
-    Task reading = end_job(&before, failed, done);
-    HR_CO_TRY(co_await reading);
-    if (before.moved != 0 && !ended) {
-      const Status copy = pieces->start_copy(piece - 1, before.moved);
-      if (failed->ok()) *failed = copy;
-    }
-    ended |= before.moved < before.bytes;
-  }
-  for (std::size_t last = count; last < count + 2; ++last) {
-    std::size_t beyond = 0;
-    Task ending = end_job(&pieces->slot(last), failed, &beyond);
-    HR_CO_TRY(co_await ending);
-    Task copying = end_copy(&pieces->slot(last), failed);
-    HR_CO_TRY(co_await copying);
-  }
-  co_return kOk;
-}
 
 }  // namespace
 
@@ -187,14 +153,14 @@ bool device_moves(const layout::View& memory) {
 }
 
 Task move_by_device(Operation* operation) {
-  Pieces pieces(*operation);
-  HR_CO_TRY(pieces.begin());
-  Status failed;
-  std::size_t done = 0;
-  Task moving = operation->writes() ? write_pieces(&pieces, &failed, &done) : read_pieces(&pieces, &failed, &done);
-  HR_CO_TRY(co_await moving);
-  operation->set_done(done);
-  co_return failed;
+  Transfer transfer(*operation);
+  HR_CO_TRY(transfer.begin());
+  while (!transfer.advance()) {
+    p2p::When ready{&Transfer::can_advance, &transfer};
+    HR_CO_TRY(co_await ready);
+  }
+  operation->set_done(transfer.done());
+  co_return transfer.failed();
 }
 
 }  // namespace hr::io

@@ -1,9 +1,8 @@
 // Device transfer: moves data between device memory and a file, in pieces through pinned memory. While the worker's
 // thread reads or writes one piece, the device copies or packs another.
 //
-// Owner: the operation. The pinned memory belongs to the layer; it serves one operation at a time, and is kept for
-// later ones.
-// Threads: library lock.
+// Owner: the operation. The pinned memory is that of the device's context (mem/device/pinned_staging.hpp), for the time
+// of the transfer. Threads: library lock.
 #pragma once
 
 #include "io/operation.hpp"

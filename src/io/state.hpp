@@ -8,15 +8,13 @@
 #include "base/layer_state.hpp"
 #include "io/datarep.hpp"
 #include "io/worker.hpp"
-#include "p2p/protocol/pinned_pool.hpp"
 
 namespace hr::io {
 
 struct State {
   std::vector<std::unique_ptr<Representation>> representations;
-  std::vector<std::unique_ptr<p2p::PinnedPool>> pinned_chunks;  // idle ones (device_transfer.hpp)
-  std::unique_ptr<Worker> worker;                               // null before the first background job
-  std::uint64_t shared_files = 0;                               // number of shared files made; part of their names
+  std::unique_ptr<Worker> worker;  // null before the first background job
+  std::uint64_t shared_files = 0;  // number of shared files made; part of their names
 };
 
 namespace detail {

@@ -26,6 +26,7 @@ class Job {
   // Waits until the thread is done with the job.
   ~Job();
 
+  [[nodiscard]] bool is_done() const noexcept { return !busy_.load(std::memory_order_acquire); }
   // Returns a condition to co_await: the job is done.
   [[nodiscard]] p2p::When over() noexcept { return {&is_over, this}; }
   // Returns the result of a job that is done, and sets the error text; the job may then be submitted again.
@@ -33,7 +34,7 @@ class Job {
 
  private:
   friend class Worker;
-  static bool is_over(void* job) { return !static_cast<Job*>(job)->busy_.load(std::memory_order_acquire); }
+  static bool is_over(void* job) { return static_cast<Job*>(job)->is_done(); }
 
   std::atomic<bool> busy_ = false;
   std::function<Status()> work_;

@@ -293,6 +293,31 @@ static void lost_on_freed(void) {
   MPI_Barrier(made);
   MPI_Comm_free(&made);
 }
+static void freed_receive(void) {
+  if (rank == 1) MPI_Irecv(b, 1, MPI_INT, 0, 3, kWorld, &request);
+  if (rank == 1) MPI_Request_free(&request);
+  if (rank == 0 && !wrong) MPI_Send(a, 1, MPI_INT, 1, 3, kWorld);
+}
+static void freed_long_receive(void) {
+  if (rank == 1) MPI_Irecv(large, 1 << 18, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, kWorld, &request);
+  if (rank == 1) MPI_Request_free(&request);
+  if (rank == 0 && !wrong) MPI_Send(other_large, 1 << 18, MPI_INT, 1, 3, kWorld);
+}
+static void freed_cancelled(void) {
+  if (rank == 1) return;
+  for (int i = 0; i < 2; ++i) {
+    MPI_Irecv(b, 1, MPI_INT, 1, 3, kWorld, &request);
+    if (!wrong) MPI_Cancel(&request);
+    MPI_Request_free(&request);
+  }
+}
+static void freed_persistent(void) {
+  if (rank == 0 && !wrong) MPI_Send(a, 1, MPI_INT, 1, 3, kWorld);
+  if (rank == 0) return;
+  MPI_Recv_init(b, 1, MPI_INT, 0, 3, kWorld, &request);
+  MPI_Start(&request);
+  MPI_Request_free(&request);
+}
 
 /* --- threads; the level is MPI_THREAD_FUNNELED if the program is wrong, else MPI_THREAD_SERIALIZED --- */
 static void* send_to_self(void* unused) {
@@ -430,6 +455,10 @@ static const struct Pair kPairs[] = {
     PAIR(lost_to_self, 1, "message: 1 message of rank 0 with tag 3 of MPI_COMM_SELF .* never received"),
     PAIR(lost_on_freed, 2,
          "message: 1 message of rank 0 with tag 3 of a communicator that was freed .* never received"),
+    PAIR(freed_receive, 2, "message: 1 freed receive from rank 0 with tag 3 of MPI_COMM_WORLD .*MPI_Irecv at "),
+    PAIR(freed_long_receive, 2, "message: 1 freed receive from any source with any tag of MPI_COMM_WORLD "),
+    PAIR(freed_cancelled, 2, "message: 2 freed receives from rank 1 with tag 3 of MPI_COMM_WORLD "),
+    PAIR(freed_persistent, 2, "message: 1 freed receive from rank 0 with tag 3 of MPI_COMM_WORLD "),
     PAIR(thread, 1, "MPI_ERR_OTHER: thread: .*MPI_THREAD_FUNNELED"),
     PAIR(both_receive, 2, "deadlock: rank 0 waits in MPI_Recv from rank 1 .*rank 1 waits in MPI_Recv from rank 0"),
     PAIR(both_send, 2, "deadlock: rank 0 waits in MPI_Ssend to rank 1 .*rank 1 waits in MPI_Ssend to rank 0"),

@@ -266,7 +266,8 @@ class OtherMpi(MachineTest):
 
     def test_counterparts_of_variables(self):
         self.set(OMPI_MCA_btl_tcp_if_include="eth0", OMPI_MCA_odls_base_x="1", MPIR_CVAR_ASYNC_PROGRESS="1", MV2_USE_CUDA="1",
-                 I_MPI_ADJUST_ALLREDUCE="2", FI_PROVIDER="verbs", MPICH_CC="gcc", OMPI_CC="gcc")
+                 I_MPI_ADJUST_ALLREDUCE="2", FI_PROVIDER="verbs", MPICH_CC="gcc", OMPI_CC="gcc", MV2_COMM_WORLD_RANK="0",
+                 OMPI_COMM_WORLD_LOCAL_RANK="0")
         for owner, remedies in (("open-mpi", ("OMPI_MCA_btl_tcp_if_include: HEADRACE_NETWORK_DEVICES", "no counterpart: OMPI_MCA_odls_base_x")),
                                 ("mpich", ("MPIR_CVAR_ASYNC_PROGRESS: HEADRACE_PROGRESS_THREAD",)),
                                 ("mvapich", ("MV2_USE_CUDA: HEADRACE_CUDA",)), ("intel-mpi", ("HEADRACE_COLL_FORCE",)),
@@ -276,6 +277,7 @@ class OtherMpi(MachineTest):
                 for remedy in remedies:
                     self.assertIn(remedy, finding.remedy)
                 self.assertNotIn("_CC", finding.evidence)
+                self.assertNotIn("COMM_WORLD", finding.evidence)  # mpiexec sets them
 
 
 class Settings(MachineTest):
@@ -366,8 +368,9 @@ class Ucx(MachineTest):
         self.assert_found("ucx.missing", "note")
 
     def test_old(self):
-        self.answers["-c"] = "found 1.9.0 /usr/lib/libucp.so.0\n"
-        self.assert_found("ucx.old", "error", "1.9.0")
+        for version in ("1.9.0", "1.13.1"):
+            self.answers["-c"] = f"found {version} /usr/lib/libucp.so.0\n"
+            self.assert_found("ucx.old", "error", version)
 
     def test_no_tool(self):
         self.answers["-d"] = Failed("ucx_info cannot be started")

@@ -99,6 +99,8 @@ class JobTest(unittest.TestCase):
         self.finds(Made(about={1: {"cores": "0"}}), 1, "placement.cores", "ranks 0-1 on node1 share one core")
         self.finds(Made(about={rank: {"cores": "0-2"} for rank in range(4)}), 1, "placement.cores", "ranks 0-3", "3 cores")
         self.finds(Made(about={0: {"gpus": "GPU-1"}, 3: {"gpus": "GPU-1"}, 2: {"gpus": "GPU-2"}}), 0, "placement.gpu", "ranks 0, 3")
+        for text in ("none", "-1"):
+            self.finds(Made(about={1: {"gpus": text}, 2: {"gpus": text}}), 0, "placement.gpu-hidden", "ranks 1-2 on node1")
         self.assertEqual(self.doctor(Made(about={1: {"cores": "0", "host": "node2"}})), (0, {}))
         self.assertEqual(self.doctor(Made(about={rank: {"gpus": "0,1"} for rank in range(4)})), (0, {}))  # each rank may have its own GPU
 
@@ -138,6 +140,16 @@ class Command(unittest.TestCase):
             result = self.run_doctor("--job", file.name)
         self.assertEqual(result.returncode, 2)
         self.assertIn("not a file of counters", result.stderr)
+
+    def test_an_empty_list_of_gpus(self):
+        """A script that sets CUDA_VISIBLE_DEVICES from a variable that is not set hides all GPUs."""
+        build = os.environ["HR_BUILD"]
+        program = f"import ctypes\nmpi = ctypes.CDLL('{build}/lib/libmpi_abi.so.1')\nmpi.MPI_Init(None, None)\nmpi.MPI_Finalize()\n"
+        script = f"export CUDA_VISIBLE_DEVICES=$HR_NOT_SET; exec {sys.executable} -c \"{program}\""
+        with tempfile.NamedTemporaryFile() as file:
+            subprocess.run([f"{build}/bin/mpiexec", "--timeout", "50", "-n", "2", "--save-counters", file.name, "sh", "-c", script],
+                           capture_output=True, check=True)
+            self.assertIn("no GPU is visible to ranks 0-1", self.run_doctor("--job", file.name).stdout)
 
     def test_list(self):
         self.assertIn("balance", self.run_doctor("--job", "--list").stdout)

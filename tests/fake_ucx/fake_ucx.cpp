@@ -1,8 +1,8 @@
 // A libucp.so.0 that calls the real one, and claims to support the memory of the fake CUDA driver (tests/fake_cuda): it
 // passes on the host memory that represents such memory. With FAKE_UCX_NETWORK=NAME it reports TCP as a network of that
-// name. With FAKE_UCX_LATE=N puts and gets start after N rounds of progress, the last one first, and a flush waits for
-// them. All other functions are the real library's, on which it depends. HEADRACE_UCX_DIR names its directory. Threads:
-// those of the caller, one at a time.
+// name, with FAKE_UCX_OLD=1 version 1.13. With FAKE_UCX_LATE=N puts and gets start after N rounds of progress, the last
+// one first, and a flush waits for them. All other functions are the real library's, on which it depends.
+// HEADRACE_UCX_DIR names its directory. Threads: those of the caller, one at a time.
 #include <dlfcn.h>
 #include <ucp/api/ucp.h>
 
@@ -145,6 +145,12 @@ ucs_status_ptr_t ucp_ep_flush_nbx(ucp_ep_h endpoint, const ucp_request_param_t* 
   static const auto flush = real(&ucp_ep_flush_nbx, "ucp_ep_flush_nbx");
   const bool waits = std::ranges::any_of(waiting, [&](const Late* each) { return each->endpoint == endpoint; });
   return waits ? hold({Late::Kind::kFlush, endpoint, nullptr, 0, 0, nullptr, *how}) : flush(endpoint, how);
+}
+
+void ucp_get_version(unsigned* major, unsigned* minor, unsigned* release) {
+  static const auto version = real(&ucp_get_version, "ucp_get_version");
+  version(major, minor, release);
+  if (std::getenv("FAKE_UCX_OLD") != nullptr) *minor = 13;
 }
 
 unsigned ucp_worker_progress(ucp_worker_h worker) {

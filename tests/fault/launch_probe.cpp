@@ -64,7 +64,10 @@ void do_step(std::string_view step) {
   } else if (step == "place") {
     const char* place = std::getenv("MPI_LOCALRANKID");
     const char* of = std::getenv("MPI_LOCALNRANKS");
-    std::printf("place %s of %s\n", place != nullptr ? place : "?", of != nullptr ? of : "?");
+    const char* foreign = std::getenv("OMPI_COMM_WORLD_LOCAL_RANK");
+    const bool same = place != nullptr && foreign != nullptr && std::string_view(foreign) == place;
+    std::printf("place %s of %s%s\n", place != nullptr ? place : "?", of != nullptr ? of : "?",
+                same ? "" : ", another in Open MPI's variable");
     std::fflush(stdout);
   } else if (step == "exchange") {
     exchange();

@@ -153,6 +153,15 @@ class Trees(AgentsTest):
             self.assertEqual(sorted(rank for rank, its in lines if its == job), list("012345"))
         self.assertEqual(len({job for _, job in lines}), 3)
 
+    def test_programs_in_the_background(self):
+        words = self.words("localhost:1,b:2", 3)
+        result = run(*words, "setsid", PROBE, "init", "exchange", "hello", "finalize")
+        self.assert_ended(result, 0)
+        self.assertEqual(sorted(" ".join(line.split()[:4]) for line in result.stdout.splitlines()),
+                         [f"rank {rank} of 3" for rank in range(3)])
+        result = run(*words, "setsid", PROBE, "init", "fence", "raise=9@2", "hang")
+        self.assert_ended(result, 137, "rank 2", "killed by signal 9")
+
     def test_long_lines_stay_whole(self):
         script = "import sys\nfor line in range(3): print(sys.argv[1] * 2000000)"
         result = run(*self.words("b", 1), "python3", "-c", script, "a", ":", *self.words("c", 1), "python3", "-c", script, "b")

@@ -2,10 +2,12 @@
 
 import os
 import unittest
+from pathlib import Path
 
 from launching import PROBE, FilesTest, LaunchTest, run
 
 PROGRAM = os.environ["HR_ACROSS_HOSTS"]
+FAKE_UCX = Path(os.environ["HR_BUILD"]) / "fake_ucx/libucp.so.0"
 
 
 def nodes(*words: str, environment: dict | None = None) -> str:
@@ -115,6 +117,13 @@ class Transports(LaunchTest):
         self.assertNotIn(result.returncode, (0, 124), result.stderr)
         self.assertIn("pip install 'headrace[ucx]'", result.stderr)
         self.assertIn("/nonexistent/libucp.so.0", result.stderr)
+
+    @unittest.skipUnless(FAKE_UCX.exists(), "no UCX in this build")
+    def test_ucx_that_is_too_old(self):
+        old = {"HEADRACE_UCX_DIR": str(FAKE_UCX.parent), "FAKE_UCX_OLD": "1"}
+        result = self.refused("--as-hosts", "2", HEADRACE_NETWORK="ucx", **old)
+        self.assertNotIn(result.returncode, (0, 124), result.stderr)
+        self.assertIn("is UCX 1.13, and 1.14 or newer is needed (pip install 'headrace[ucx]'", result.stderr)
 
     def test_one_host_without_shared_memory(self):
         result = run("--timeout", "50", "-n", "3", PROGRAM, env={**clean(), "HEADRACE_TRANSPORTS": "self,ucx"})

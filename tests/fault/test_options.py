@@ -10,7 +10,7 @@ import socket
 import tempfile
 import unittest
 
-from launching import LaunchTest, run
+from launching import MPIEXEC, LaunchTest, run
 
 HOST = socket.gethostname()
 NOTE = "without effect here: "
@@ -39,7 +39,7 @@ TAKEN = [
     ("-disable-auto-cleanup -n 2", 2), ("-q -n 2", 2), ("--mpi=pmi2 -n 2", 2), ("-genv A B -n 2", 2),
     ("-genv A=B -n 2", 2), ("-genv=A=B -n 2", 2), ("-env A -n -n 2", 2), ("-x A=b -n 2", 2), ("-n 2 --", 2),
     ("--pernode", 1), ("-grr 2", 2), ("-rr -n 2", 2), ("--stdin 0 -n 2", 2), ("--with-ft ulfm -n 2", 2), ("-check_mpi -n 2", 2),
-    ("--depth 1 -n 2", 2), ("-genvuser -n 2", 2), (f"--slot-list {CPU} -n 1", 1),
+    ("--no-foreign-variables -n 2", 2), ("--depth 1 -n 2", 2), ("-genvuser -n 2", 2), (f"--slot-list {CPU} -n 1", 1),
 ]
 
 # words, text on standard error; two ranks run
@@ -222,6 +222,50 @@ class Environment(LaunchTest):
                 self.assertEqual(found["PMI_RANK"], "0")
         result = run("-genvlist", "HR_TEST_A", "-n", "1", "/usr/bin/env", ":", "-envall", "/usr/bin/env", env=own)
         self.assertEqual((result.stdout.count("HR_TEST_A="), result.stdout.count("HR_TEST_B=")), (2, 1))
+
+    @staticmethod
+    def foreign(variables):
+        return {name: value for name, value in variables.items() if re.match("(OMPI|MV2)_COMM_WORLD_|MPI_LOCAL", name)}
+
+    def ranks(self, *words, **options):
+        """Returns the variables of each rank, by number."""
+        result = run("-l", *words, "/usr/bin/env", **options)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        found = {}
+        for rank, name, value in re.findall(r"^\[(\d+)\] (\w+)=(.*)$", result.stdout, re.M):
+            self.assertNotIn(name, found.setdefault(int(rank), {}), "a variable is there twice")
+            found[int(rank)][name] = value
+        return [found[rank] for rank in sorted(found)]
+
+    @staticmethod
+    def place(rank, ranks, local, locals_):
+        names = {"RANK": rank, "SIZE": ranks, "LOCAL_RANK": local, "LOCAL_SIZE": locals_}
+        return {**{f"{owner}_COMM_WORLD_{name}": str(value) for owner in ("OMPI", "MV2") for name, value in names.items()},
+                "OMPI_COMM_WORLD_NODE_RANK": str(local), "MPI_LOCALRANKID": str(local), "MPI_LOCALNRANKS": str(locals_)}
+
+    def test_places_under_other_launchers_names(self):
+        left_behind = {**os.environ, "OMPI_COMM_WORLD_RANK": "9", "OMPI_COMM_WORLD_LOCAL_RANK": "9", "MV2_COMM_WORLD_SIZE": "9"}
+        for own in (dict(os.environ), left_behind):
+            for words, places in (("-n 3", [(0, 3, 0, 3), (1, 3, 1, 3), (2, 3, 2, 3)]),
+                                  ("-n 3 -genvnone", [(0, 3, 0, 3), (1, 3, 1, 3), (2, 3, 2, 3)]),
+                                  ("-n 3 --as-hosts 2", [(0, 3, 0, 2), (1, 3, 1, 2), (2, 3, 0, 1)])):
+                with self.subTest(words):
+                    found = self.ranks(*words.split(), env=own)
+                    self.assertEqual([self.foreign(each) for each in found], [self.place(*each) for each in places])
+            found = self.ranks("-n", "2", "--no-foreign-variables", env=own)
+            self.assertEqual([self.foreign(each) for each in found],
+                             [{"MPI_LOCALRANKID": str(rank), "MPI_LOCALNRANKS": "2"} for rank in range(2)])
+
+    def test_the_user_s_place_wins_but_not_over_the_library_s(self):
+        for rank, each in enumerate(self.ranks("-n", "2", "-genv", "OMPI_COMM_WORLD_LOCAL_RANK", "7", "-x", "MPI_LOCALRANKID=5",
+                                               "-env", "PMI_RANK", "3", "-env", "PMI_SIZE", "9")):
+            self.assertEqual(self.foreign(each), {**self.place(rank, 2, rank, 2), "OMPI_COMM_WORLD_LOCAL_RANK": "7", "MPI_LOCALRANKID": "5"})
+            self.assertEqual((each["PMI_RANK"], each["PMI_SIZE"]), (str(rank), "2"))
+
+    def test_the_place_of_an_inner_mpiexec(self):
+        result = run("-n", "2", MPIEXEC, "-n", "3", "sh", "-c", "echo $OMPI_COMM_WORLD_RANK/$OMPI_COMM_WORLD_SIZE $MV2_COMM_WORLD_LOCAL_RANK")
+        self.assert_ended(result, 0)
+        self.assertEqual(sorted(result.stdout.splitlines()), sorted([f"{rank}/3 {rank}" for rank in range(3)] * 2))
 
     def test_the_library_s_folder_comes_last(self):
         folder = f"{os.path.realpath(os.environ['HR_BUILD'])}/lib"

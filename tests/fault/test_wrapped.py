@@ -98,6 +98,45 @@ class Wrappers(FilesTest):
         self.assert_ended(result, 0)
         self.assertEqual(sorted(result.stdout.splitlines()), ["ok 0/2"] * 2 + ["ok 1/2"] * 2)
 
+    def test_programs_in_the_background(self):
+        words = " ".join(HELLO)
+        for wrapper in (["setsid"], ["setsid", "-w"], ["setsid", "-f"], ["nohup"], ["setsid", "nohup"]):
+            with self.subTest(wrapper):
+                result = run("-n", "2", "--timeout", "30", *wrapper, *HELLO)
+                self.assert_ended(result, 0)
+                self.assertEqual(list(jobs_of(result.stdout).values()), [{"0 of 2", "1 of 2"}], result.stdout)
+        for script, jobs in ((f"{words} &", 1), (f"({words}; {words}) &", 2), (f"setsid sh -c '{words}' &", 1)):
+            with self.subTest(script):
+                result = run("-n", "2", "--timeout", "30", "sh", "-c", script)
+                self.assert_ended(result, 0)
+                self.assertEqual(list(jobs_of(result.stdout).values()), [{"0 of 2", "1 of 2"}] * jobs, result.stdout)
+
+    def test_background_without_mpi(self):
+        result = run("-n", "2", "--timeout", "30", "setsid", "sh", "-c", "sleep 1.5; echo done")
+        self.assert_ended(result, 0)
+        self.assertEqual(result.stdout, "done\ndone\n")
+
+    def test_how_programs_in_the_background_end(self):
+        for steps, code, words in (("raise=9@1", 137, "killed by signal 9"), ("exit=3@1", 3, "code 3 before"),
+                                   ("exit=0@1", 1, "without calling MPI_Finalize"), ("abort=7@1", 7, "MPI_Abort")):
+            with self.subTest(steps):
+                result = run("-n", "2", "--timeout", "30", "setsid", PROBE, "init", "fence", steps, "hang")
+                self.assert_ended(result, code, words)
+        for wrapper in (["setsid"], ["setsid", "-w"]):
+            with self.subTest(wrapper), subprocess.Popen(
+                [MPIEXEC, "-n", "2", *wrapper, PROBE, "init", "hello", "hang"], stdout=subprocess.PIPE
+            ) as job:
+                job.stdout.readline()
+                job.stdout.readline()
+                job.terminate()
+                self.assertEqual(job.wait(20), 143)
+        with subprocess.Popen(
+            [MPIEXEC, "-n", "1", "setsid", "sh", "-c", "echo begun; sleep 100"], stdout=subprocess.PIPE
+        ) as job:
+            job.stdout.readline()
+            job.terminate()
+            job.wait(20)
+
     def test_a_rank_without_a_second_program(self):
         words = " ".join(HELLO)
         result = run("-n", "2", "--timeout", "30", "sh", "-c", f"{words}; [ $PMI_RANK = 0 ] || {words}")
@@ -149,6 +188,12 @@ sys.exit(subprocess.call(sys.argv[1:]))
         own = script.replace("(inode, launcher, space,", '(inode, "2147483647", "1",')
         result = run("-n", "2", "--timeout", "30", sys.executable, "-c", own, *HELLO)
         self.assert_ended(result, 99, "cannot reach mpiexec")
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can be another user")
+    def test_another_user(self):
+        # Like an image whose user is not that of mpiexec.
+        result = run("-n", "1", "--timeout", "30", sys.executable, "-c", WRAPPER, "setpriv", "--reuid", "65534", "--clear-groups", *HELLO)
+        self.assert_ended(result, 99, "mpiexec runs as user 0, and this program as user 65534 (in a container: --user 0)")
 
     def test_strangers(self):
         script = """

@@ -36,6 +36,17 @@ target_link_libraries(hello_cxx MPI::MPI_CXX)
 message(STATUS "launcher ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG}")
 """
 
+PACKAGE = """
+cmake_minimum_required(VERSION 3.22)
+project(hello LANGUAGES C CXX)
+find_package(headrace 0.1 REQUIRED)
+add_executable(hello_c hello.c)
+add_executable(hello_cxx hello.cpp)
+target_link_libraries(hello_c headrace::mpi)
+target_link_libraries(hello_cxx headrace::mpi)
+message(STATUS "launcher ${headrace_MPIEXEC}")
+"""
+
 
 def output(*command, **options) -> str:
     # pkg-config puts a backslash before each byte of a letter.
@@ -87,6 +98,28 @@ class Prefix:
         output("cmake", "--build", self.folder / "b")
         self.assert_runs(self.folder / "b/hello_c")
         self.assert_runs(self.folder / "b/hello_cxx")
+
+    def test_the_cmake_package(self):
+        """In a prefix that was moved to a path with a blank: find_package(headrace) finds that prefix, and no other MPI."""
+        moved = self.folder / "p q"
+        config = next(place for place in (self.prefix / "lib/cmake/headrace", BUILD / "wrappers") if (place / "headrace-config.cmake").is_file())
+        (moved / "lib/cmake/headrace").mkdir(parents=True)
+        for file in config.glob("headrace-config*.cmake"):
+            shutil.copy(file, moved / "lib/cmake/headrace")
+        for name in ("bin", "include", "lib/libmpi_abi.so.1"):
+            (moved / name).symlink_to(self.prefix / name)
+        (self.folder / "CMakeLists.txt").write_text(PACKAGE, encoding="ascii")
+        build = self.folder / "b"
+        text = output("cmake", "-G", "Ninja", "-S", self.folder, "-B", build, f"-DCMAKE_PREFIX_PATH={moved}")
+        self.assertIn(f"launcher {moved}/bin/mpiexec", text)
+        output("cmake", "--build", build)
+        for program in ("hello_c", "hello_cxx"):
+            self.assertIn(str(moved / "lib"), output("readelf", "-d", build / program))
+            self.assert_runs(build / program)
+        (self.folder / "CMakeLists.txt").write_text(PACKAGE.replace("0.1", "7.0"), encoding="ascii")
+        refused = subprocess.run(["cmake", build], capture_output=True, text=True, timeout=120, check=False)
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertIn("considered but not accepted", refused.stderr)
 
     def test_a_program_without_a_run_path(self):
         program = self.folder / "hello"

@@ -212,6 +212,8 @@ class Queue:
         with self.lock:
             with open(self.logs / f"{name}.tsv", "a") as file:
                 for test, result, seconds in results:
+                    if code == 124 and result not in GOOD:
+                        continue  # ended by the limit
                     file.write(f"{test}\t{result}\t{seconds}\n")
             with open(self.logs / f"{name}.txt", "a") as file:
                 file.write(output)

@@ -41,6 +41,8 @@ MEMORY = 384 << 20  # bytes more than at the start
 SLOW = 5.0  # seconds of the processor for one input
 ODD = (None, True, -1, 0, 1, 7, 8, 255, 1 << 31, 1 << 32, 1 << 53, (1 << 63) - 1, 1 << 63, (1 << 64) - 1, 1 << 80, 0.5, 1e300, -1e300, "", "x", "\x1b[2J\n", "\ud800", "9" * 300,
        "0-99999999", "a" * 5000, [], {}, [[]], ["x"] * 40, {"place": 0, "of": "wait.time"}, {"length": 3}, list(range(100)))
+TAIL_AT = 1 << 14  # place of the durations and reports of a page
+TAIL = struct.pack("=2Q6Q2QQQ16sQQ16s", 1, 2, 5, 0, 3, 1, 1, 1 << 40, 3, 2, 10 ** 9, 1, b"leak", 2 * 10 ** 9, 2, b"type: \xff")
 WORDS = (0, 1, 8, 0xFF, 1 << 31, (1 << 32) - 1, 1 << 40, (1 << 58) + 1, (1 << 63) - 1, 1 << 63, (1 << 64) - 1)
 
 
@@ -65,7 +67,10 @@ def seed_page(number):
                     "peer.bytes": [400, 100, 900], "peer.wait": [60, 0, 0], "received.messages": [6, 1], "posted.now": 2, "unexpected.most": 8, "now.function": 2,
                     "now.waiting_for": 3, "now.waiting_since": 1, "phase.marks": 6, "phase.time": [5, 6, 3, 4], "phase.level": [1, 2, 3, (1 << 64) - 1],
                     "library.device_ipc_hits": 9, "collective.sizes": [3, 0, 0, 1, 0, 2, 0, 0, 0, 0, 0, 0]}
-    return bytes(maker.bytes())
+    head, words, said = split(bytes(maker.bytes()))
+    said["durations"] = {"functions": TAIL_AT, "at": TAIL_AT + 16, "rows": 2, "classes": 3, "shortest": 64}
+    said["reports"] = {"all": TAIL_AT + 64, "kept": TAIL_AT + 72, "at": TAIL_AT + 80, "length": 2, "stride": 32}
+    return join(head, words, said)
 
 
 def split(data):
@@ -77,8 +82,11 @@ def split(data):
 def join(head, words, said):
     text = said if isinstance(said, bytes) else json.dumps(said).encode()
     head[4], head[5] = form.HEAD.size + len(words), len(text)
-    head[3] = head[4] + len(text)
-    return form.HEAD.pack(*head) + words + text
+    body = words + text
+    if form.HEAD.size + len(body) <= TAIL_AT:
+        body = body.ljust(TAIL_AT - form.HEAD.size, b"\0") + TAIL
+    head[3] = form.HEAD.size + len(body)
+    return form.HEAD.pack(*head) + body
 
 
 def nodes(value, found):
@@ -157,6 +165,7 @@ def read_pages(pages):
     for found in sweep.readings:
         json.dumps(found.brief), max(found.brief)
         assert found.rank.job.isprintable() and max(found.brief) <= 1 << 58
+        assert all(report.text.isprintable() and report.times <= 1 << 58 for report in found.reports)
     jobs = job_facts.JobFacts(job_facts._jobs(pages, False, []))
     run_all(doctor_job.CHECKS, jobs)
     for page in pages:

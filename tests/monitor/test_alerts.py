@@ -44,6 +44,17 @@ class Holding(unittest.TestCase):
         made.look(Sweep(110.0), {})  # the rank has ended
         self.assertEqual(self.events(made)[-1], ("ends", "job j"))
 
+    def test_ranks_that_die_and_reports_of_the_checker(self):
+        made = self.made(Rule("dead", "rank.died", 0), Rule("checked", "job.reports", 2))
+        source = Synthetic(Job(ranks=4, seconds=10, died=(2,), reports=("a leak", "a race")))
+        for second, details in ((5, False), (6, True), (7, False), (10, True)):
+            source.time = source.jobs[0].began + second
+            made.look(source.sweep(details), {})
+        self.assertEqual(self.events(made), [("begins", "job synthetic-1"), ("begins", "rank 2 of job synthetic-1")])
+        self.assertEqual([event["text"] for event in self.told], ["checked: job synthetic-1 has 6 reports of the checker", "dead: rank 2 of job synthetic-1 has ended without MPI_Finalize"])
+        made.look(Sweep(source.time + 1), {})
+        self.assertEqual({state for state, _ in self.events(made)[2:]}, {"ends"})
+
     def test_figures_of_hosts(self):
         made = self.made(Rule("errors", "link.errors", 0), Rule("down", "link.down", 0), Rule("hot", "gpu.throttled", 0), Rule("silent", "host.silent", 0), Rule("busy", "host.cpu", 0.9))
         made.look(Sweep(100.0, reporters=[Reporter("n2", "a", False, 60.0, 4, "gone"), Reporter("n3", "a", True, 60.0, 4)]),

@@ -16,15 +16,16 @@ from headrace.monitor.query import Range
 from headrace.monitor.recorded import record
 from headrace.monitor.synthetic import Job, Synthetic
 
+LEAK = "leak: 1 MPI_Comm of MPI_Comm_dup at halo.c:7 (main) is not given back before MPI_Finalize; free with MPI_Comm_free"
 EVIL = "<img src=x onerror=alert(1)><script>alert(2)</script>"
 
 
 def recorded(folder):
     """Two runs in one history: 256 ranks of halo3d, and a shorter one with hostile names."""
     path = Path(folder) / "history.sqlite"
-    job = Job(ranks=256, seconds=180)
+    job = Job(ranks=256, seconds=180, reports=(LEAK,))
     record(path, job, 180)
-    record(path, Job(key="synthetic-2", ranks=27, began=job.began + 1000, seconds=40, program=EVIL, slow=0, seed=2, origin=Origin("eve", EVIL, "Slurm", EVIL, EVIL)), 40)
+    record(path, Job(key="synthetic-2", ranks=27, began=job.began + 1000, seconds=40, program=EVIL, slow=0, seed=2, origin=Origin("eve", EVIL, "Slurm", EVIL, EVIL), reports=(EVIL, LEAK)), 40)
     return path
 
 
@@ -80,6 +81,26 @@ class Views(Recorded):
                     place = ("count", "bytes", "ns").index(figure) + 1
                     self.assertEqual(self.at.sum(f"{kind} {figure}"), self.of(kind, place), f"{kind} {figure}")
                 self.assertEqual(sum(map(int, self.at.column(kind, {"count": {"call": "calls", "collective": "calls"}.get(kind, "messages")}["count"]))), self.of(kind, 1))
+
+    def test_how_long_calls_took(self):
+        self.at.view("calls")
+        shown = {row["name"]: row for row in query.calls(self.db, Range(self.job))}
+        for name in ("MPI_Waitall", "MPI_Isend", "MPI_Allreduce"):
+            cells = self.page.eval_on_selector_all(f"[data-function='{name}'] [data-group]", "all => all.map(each => Number(each.dataset.value))")
+            self.assertEqual(sum(cells), shown[name]["count"], name)
+        self.assertEqual(list(map(float, self.at.column("call", "99 % of calls below")))[0], shown["MPI_Waitall"]["p99"])
+        self.assertEqual(self.page.inner_text("[data-function='MPI_Waitall']").split("\t")[0], "MPI_Waitall")
+        self.assertIn("16.8 ms to 67.1 ms", self.page.get_attribute("[data-function='MPI_Waitall'] [data-group]:last-child", "title"))
+        self.at.fill("filter", "allreduce")
+        self.assertEqual(self.page.eval_on_selector_all("[data-function]", "all => all.map(each => each.dataset.function)"), ["MPI_Allreduce"])
+
+    def test_the_checkers_reports(self):
+        self.at.view("job")
+        self.assertEqual((self.at.column("reports", "report"), self.at.column("reports", "ranks"), self.at.column("reports", "times")), ([LEAK], ["0-255"], ["256"]))
+        self.at.open(view="job", job="synthetic-2")
+        self.assertEqual(self.at.column("reports", "report"), [EVIL, LEAK])  # a text, not markup
+        self.at.after(lambda: self.page.click("[data-table=reports] tr:nth-child(2) a"))
+        self.assertEqual((self.page.evaluate("document.body.dataset.view"), len(self.at.column("ranks", "rank"))), ("ranks", 14))
 
     def test_the_matrix_by_each_measure(self):
         self.at.view("matrix")

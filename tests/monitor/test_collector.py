@@ -1,12 +1,13 @@
 """The collector's thread, the machine's figures, and a management library of GPUs that is missing."""
 
 import importlib.util
+import os
 import threading
 import unittest
 import unittest.mock
 
 import support
-from headrace.monitor import clock
+from headrace.monitor import clock, process
 from headrace.monitor.alerts import Alerts, Rule, Rules
 from headrace.monitor.collector import Collector
 from headrace.monitor.fabric import Fabric
@@ -90,6 +91,36 @@ class Machine(support.Scratch):
         self.assertEqual(figures["cpu.busy"], 0.75)
         self.assertGreater(figures["net.eth0.rx"], 0)
         self.assertEqual(figures["net.eth0.tx"], 0)
+
+    def test_memory(self):
+        host = Host(self.folder, Nvml("no_such_package", self.folder / "none"), Fabric(self.folder))
+        for text, used in (("MemTotal:       1000 kB\nMemFree: 1 kB\nMemAvailable:    250 kB\n", 0.75), ("MemTotal: 0 kB\nMemAvailable: 0 kB\n", None), ("MemTotal: 5 kB\n", None),
+                           ("MemTotal: x\nMemAvailable:\n", None), ("MemTotal: 10 kB\nMemAvailable: 20 kB\n", 0.0)):
+            (self.folder / "meminfo").write_text(text)
+            self.assertEqual(host.look().get(host.name, {}).get("memory.used"), used, text)
+
+    def test_lustre(self):
+        host = Host(self.folder, Nvml("no_such_package", self.folder / "none"), Fabric(self.folder), debug=self.folder / "debug")
+        places = [self.folder / "fs/lustre/llite/scratch-ffff8800", self.folder / "debug/lustre/llite/home-ffff8801"]
+        form = "snapshot_time 1.5 secs.nsecs\nread_bytes 12 samples [bytes] 4096 1048576 {}\nwrite_bytes 3 samples [bytes] 1 2 {} 55\nopen 9 samples [reqs]\n"
+
+        def look(*counts):
+            for place, (read, written) in zip(places, counts):
+                place.mkdir(parents=True, exist_ok=True)
+                (place / "stats").write_text(form.format(read, written))
+            return {name: value for name, value in host.look().get(host.name, {}).items() if name.startswith("lustre.")}
+        self.assertEqual(look((1000, 0), (5, 5)), {})
+        with unittest.mock.patch("time.monotonic", lambda: host._before[0] + 2):
+            self.assertEqual(look((5000, 600), (1, 5)), {"lustre.scratch.read": 2000, "lustre.scratch.write": 300, "lustre.home.read": 0, "lustre.home.write": 0})
+            (places[0] / "stats").write_text("read_bytes many samples [bytes] 1 2 x\n")
+            self.assertNotIn("lustre.scratch.read", look())
+
+    def test_a_process(self):
+        found = process.use(str(os.getpid()))
+        self.assertTrue(found.cpu_ns > 0 and 1 << 20 < found.resident <= found.most)
+        self.assertIsNone(process.use(None))
+        self.assertIsNone(process.use("9" * 9))
+        self.assertIsNone(process.use("1", self.folder))
 
     def gpus(self):
         self.clock = 100.0

@@ -137,7 +137,7 @@ class Sums(support.Scratch):
         rows = {row["host"]: row for row in found["nodes"]}
         self.assertEqual(list(rows), ["node0001", "node0002", "node0003", "node0004"])
         self.assertEqual([row["silent"] for row in rows.values()], [False, True, False, False])
-        self.assertEqual(rows["node0003"] | {"rx": 0}, {"host": "node0003", "silent": False, "cpu": 0.5, "gpus": 2, "gpu": 0.5, "rx": 0, "tx": 1e9, "links": 1, "down": 0, "use": 0.9,
+        self.assertEqual(rows["node0003"] | {"rx": 0}, {"host": "node0003", "silent": False, "cpu": 0.5, "memory": None, "gpus": 2, "gpu": 0.5, "rx": 0, "tx": 1e9, "links": 1, "down": 0, "use": 0.9,
                                                         "busiest": "mlx5_0:1", "errors": 7.0, "discards": 0, "ranks": 4, "jobs": ["synthetic-1"], "more_jobs": 0})
         self.assertEqual((rows["node0004"]["down"], rows["node0002"]["ranks"]), (1, 4))
 
@@ -164,8 +164,8 @@ class Sums(support.Scratch):
 
     def test_the_rank_whose_calls_take_longest(self):
         rows = {row["name"]: row for row in answer(Place(self.path), "counters", {"kind": "call"})}
-        by_rank = self.db.execute("SELECT ns * 1.0 / count, rank FROM totals JOIN names ON names.id = key WHERE kind = 1 AND name = 'MPI_Waitall' ORDER BY 1").fetchall()
-        self.assertEqual((rows["MPI_Waitall"]["p99"], rows["MPI_Waitall"]["worst"]), by_rank[-1])
+        by_rank = self.db.execute("SELECT rank FROM totals JOIN names ON names.id = key WHERE kind = 1 AND name = 'MPI_Waitall' ORDER BY ns * 1.0 / count").fetchall()
+        self.assertEqual((rows["MPI_Waitall"]["worst"],), by_rank[-1])
         self.assertEqual((rows["MPI_Init"]["worst"], rows["MPI_Init"]["seconds"]), (None, 10.0))
 
     def test_since_when_a_rank_is_slow(self):

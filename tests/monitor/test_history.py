@@ -11,7 +11,7 @@ from pathlib import Path
 import support
 from headrace.monitor import query
 from headrace.monitor.history import Busy, History, Unreadable, connect
-from headrace.monitor.model import KINDS, SUMS, Brief, clean
+from headrace.monitor.model import GAUGES, KINDS, SUMS, Brief, clean
 from headrace.monitor.query import Range
 from headrace.monitor.recorded import record
 from headrace.monitor.save import save
@@ -45,7 +45,7 @@ class Sums(support.Scratch):
         sums = self.db.execute(f"SELECT {', '.join(f'sum({name})' for name in SUM_NAMES)} FROM samples").fetchone()
         self.assertEqual(sums, tuple(sum(truth.brief[place] for truth in self.truth) for place in range(SUMS)))
         changes = self.db.execute("SELECT kind, rank, key, sum(count), sum(bytes), sum(ns) FROM changes GROUP BY 1, 2, 3").fetchall()
-        totals = self.db.execute("SELECT kind, rank, key, count, bytes, ns FROM totals WHERE kind != ? AND (count OR bytes OR ns)", (KINDS["queue"],)).fetchall()
+        totals = self.db.execute("SELECT kind, rank, key, count, bytes, ns FROM totals WHERE kind NOT IN (?, ?) AND (count OR bytes OR ns)", [KINDS[kind] for kind in GAUGES]).fetchall()
         self.assertEqual(sorted(changes), sorted(totals))
 
     def test_counters_are_those_of_the_source(self):

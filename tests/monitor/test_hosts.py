@@ -354,7 +354,7 @@ class Refusals(Gathering):
             made["ranks"][0][place] = value
             return made
         wrong = [None, [], {}, {**right, "ranks": {}}, {**right, "time": "now"}, {**right, "time": float("inf")}, {**right, "machine": []}, {**right, "remarks": [1]},
-                 {**right, "machine": {"x": None}}, {**right, "ranks": [rank[:-2]]}, {**right, "ranks": [[*rank, 1]]}, {**right, "remarks": ["x"] * 100}, changed(1, -1), changed(1, True), changed(1, 1.5),
+                 {**right, "machine": {"x": None}}, {**right, "ranks": [rank[:-1]]}, {**right, "ranks": [rank[:-4]]}, changed(16, {}), {**right, "ranks": [[*rank, 1]]}, {**right, "remarks": ["x"] * 100}, changed(1, -1), changed(1, True), changed(1, 1.5),
                  changed(0, None), changed(9, [0]), changed(9, [-1] * 10), changed(9, [1 << 63] * 10), changed(13, {"nothing": {}}),
                  changed(13, {"sent_to": {"x": [1, 2, 3]}}), changed(13, {"sent_to": {"²": [1, 2, 3]}}), changed(13, {"call": {"x": [1, 2]}}), changed(14, [[1, 2]]),
                  changed(14, [[0, 1.0, 1 << 40]]), changed(12, "x")]

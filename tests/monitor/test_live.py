@@ -99,6 +99,11 @@ class Live(support.Scratch):
             at.view("calls")
             calls = {row[0]: row[1:] for row in query.counters(db, Range(known["id"]), "call")}
             self.assertEqual(at.sum("call ns"), sum(figures[2] for figures in calls.values()))
+            durations = at.page.eval_on_selector_all("[data-function=MPI_Sendrecv] [data-group]", "all => all.map(each => Number(each.dataset.value))")
+            self.assertGreater(sum(durations), 100)
+            self.assertGreater(float(at.page.get_attribute("[data-table=call] tr:has(td[data-value=MPI_Sendrecv]) td[data-column='99 % of calls below']", "data-value")), 64)
+            at.view("job")  # the job was killed
+            self.assertEqual(query.ranks_of(",".join(at.page.eval_on_selector_all("[data-died]", "all => all.map(each => each.dataset.died)"))), frozenset(range(8)))
             at.view("matrix")
             self.assertEqual(at.sum("bytes"), sum(row[2] for row in query.counters(db, Range(known["id"]), "sent_to")))
             # Each rank of a 2 x 2 x 2 torus talks to three others.

@@ -82,6 +82,9 @@ class Jobs(support.Scratch):
             calls = now.table("function.calls")
             self.assertEqual({name: calls[name] for name in ("MPI_Isend", "MPI_Irecv", "MPI_Waitall", "MPI_Sendrecv", "MPI_Startall", "MPI_Barrier", "MPI_Pcontrol")},
                              {"MPI_Isend": 10, "MPI_Irecv": 10, "MPI_Waitall": 16, "MPI_Sendrecv": 5, "MPI_Startall": 6, "MPI_Barrier": 1, "MPI_Pcontrol": 2})
+            timed = {name: count for name, count in calls.items() if name not in ("MPI_Pcontrol", "MPI_Finalize")}  # which is saved before it ends
+            took = page.durations()
+            self.assertEqual({name: sum(took[name].values()) for name in timed}, timed)
             self.assertEqual(now.table("function.bytes"), {"MPI_Isend": 8000, "MPI_Sendrecv": 15, "MPI_Startall": 96, **({"MPI_Ssend": 1 << 20} if long else {})})
             self.assertEqual(now.table("sent.sizes"), {"512-1023": 10, "2-3": 5, "16-31": 6, **({"1048576-2097151": 1} if long else {})})
             said = reading(page, True, False, {})  # the page as the monitor sees it

@@ -75,6 +75,16 @@ class Options(unittest.TestCase):
 
 
 class Variables(unittest.TestCase):
+    def test_the_script_in_place_of_torchrun(self):
+        text = re.search(r"```sh\n(#!/bin/sh\n# as_torchrun.sh.*?)```", (ROOT / "docs/python.md").read_text(encoding="utf-8"), re.S)[1]
+        with tempfile.TemporaryDirectory() as folder:
+            script = Path(folder) / "as_torchrun.sh"
+            script.write_text(text, encoding="ascii")
+            shown = "echo $RANK/$WORLD_SIZE $LOCAL_RANK/$LOCAL_WORLD_SIZE $MASTER_ADDR:$MASTER_PORT"
+            for words, address in (((), "127.0.0.1:29500"), (("-genv", "MASTER_ADDR", "node1"), "node1:29500")):
+                result = run(BIN / "mpiexec", "-n", "3", "--as-hosts", "2", *words, "sh", script, "sh", "-c", shown)
+                self.assertEqual(sorted(result.stdout.splitlines()), [f"{place} {address}" for place in ("0/3 0/2", "1/3 1/2", "2/3 0/1")], result.stderr)
+
     def test_the_table_is_that_of_doctor(self):
         body = re.search(r"<!-- variables: .*? -->\n(.*?)<!-- end -->", PAGE, re.S)[1]
         self.assertEqual(body.strip(), counterparts.markdown().strip(), "python3 -m headrace.counterparts prints it anew")

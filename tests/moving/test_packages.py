@@ -205,7 +205,7 @@ class Images(unittest.TestCase):
             place = shutil.copy(PACKAGING / "container/headrace.def", folder)
             recipe = SingularityParser(str(place)).parse()
         stages = list(recipe.values()) if isinstance(recipe, dict) else [recipe]
-        self.assertEqual(stages[0].fromHeader, "debian:12")
+        self.assertEqual(stages[0].fromHeader, "debian:13")
         self.assertTrue(any("cmake --install" in line for line in stages[0].install))
         self.assertTrue(stages[0].test)
 

@@ -2,9 +2,11 @@
 import { ask, part } from "../ask";
 import { el, sum } from "../dom";
 import { bytes, seconds, share, short } from "../format";
+import { colour, plot } from "../plot";
 import { table, type Column } from "../table";
-import type { Counter, Slowest } from "../types";
+import type { Counter, Series, Slowest } from "../types";
 import { passes, within, type Scene, type View } from "../view";
+import { durations } from "./durations";
 import { slowRank } from "./slow";
 
 type Figure = "count" | "bytes" | "ns";
@@ -41,7 +43,7 @@ function list(scene: Scene, what: List, said: Counter[]): void {
   if (what.figures.includes("ns")) columns.push({ title: "mean", value: (row) => row.ns / Math.max(1, row.count), text: (row) => seconds(row.ns / 1e9 / Math.max(1, row.count)) });
   if (what.kind === "call") columns.push(
     { title: "calls/s", value: (row) => row.count / (row.seconds ?? 1), text: (row) => short(row.count / (row.seconds ?? 1)) },
-    { title: "99 % of ranks below", value: (row) => row.p99 ?? 0, text: (row) => seconds((row.p99 ?? 0) / 1e9) },
+    ...([["median", "median"], ["99 % of calls below", "p99"]] as const).map(([title, figure]): Column<Counter> => ({ title, value: (row) => row[figure] ?? 0, text: (row) => typeof row[figure] === "number" ? seconds(row[figure] / 1e9) : "-" })),
     { title: "longest in rank", value: (row) => row.worst ?? -1, text: (row) => row.worst === null || row.worst === undefined ? "-" : String(row.worst),
       go: (row) => { if (typeof row.worst === "number") scene.go({ view: "ranks", ranks: String(row.worst) }); } });
   scene.place.append(table(what.kind, columns, rows, scene.again));
@@ -55,17 +57,39 @@ function lists(name: string, title: string, whats: List[]): View {
 
 const functions: List = { kind: "call", title: "MPI functions by time", count: "calls", figures: ["count", "bytes", "ns"], bar: "ns", names: "function", none: "No MPI function was called" };
 export const calls: View = { name: "calls", title: "Calls", needsJob: true,
-  load: (address) => Promise.all([ask<Counter[]>("counters", { ...part(address), kind: "call" }), ask<Slowest>("slowest", part(address))]),
-  draw: (scene: Scene, [said, named]: [Counter[], Slowest]) => {
+  load: (address) => Promise.all([ask<Counter[]>("counters", { ...part(address), kind: "call" }), ask<Slowest>("slowest", part(address)), ask<Series>("series", { ...part(address), kind: "call" })]),
+  draw: (scene: Scene, [said, named, series]: [Counter[], Slowest, Series]) => {
     const slow = slowRank(scene, named);
     list(scene, functions, said);
+    scene.place.append(durations([...said].filter((row) => passes(scene.address, row.name)).sort((a, b) => b.ns - a.ns)));
+    overTime(scene, "calls", "Calls a second", series);
     if (slow) scene.place.append(slow);
   } };
 export const ways = lists("ways", "Protocols", [
   { kind: "protocol", title: "Messages received, by protocol", count: "messages", figures: ["count", "bytes"], bar: "bytes", names: "protocol", none: "No message was received", ours: true },
   { kind: "memory", title: "Messages by kind of memory", count: "messages", figures: ["count", "bytes"], bar: "bytes", names: "memory", none: "No message was sent or received", ours: true },
   { kind: "library", title: "What the library counts of itself", count: "count", figures: ["count"], bar: "count", none: "The library counted nothing: no single copy, no mapping of device memory", ours: true }]);
-export const collectives = lists("collectives", "Collectives", [
+const shades = ["accent", "bad", "good", "mark", "faint"];
+
+/** Counts per second of the most frequent counters of a list. */
+function overTime(scene: Scene, name: string, title: string, said: Series): void {
+  const names = Object.keys(said.rates).filter((each) => passes(scene.address, each));
+  if (!names.length || said.time.length < 2) return;
+  scene.place.append(el("h3", {}, title), plot(`series-${name}`, said.time, names.map((each, place) => ({ title: each, values: said.rates[each]!, colour: colour(shades[place % shades.length]!), dash: place % 4 })),
+    { unit: (value) => `${short(value)}/s` }, (from, to) => scene.go({ from: from.toFixed(2), to: to.toFixed(2) })),
+    el("p", { class: "quiet" }, said.left_out ? `${said.left_out} less frequent ones are in the table only.` : ""));
+}
+
+function listsOverTime(name: string, title: string, words: string, whats: List[]): View {
+  const [first] = whats, plain = lists(name, title, whats);
+  return { ...plain, load: (address) => Promise.all([plain.load(address), ask<Series>("series", { ...part(address), kind: first!.kind })]),
+    draw: (scene: Scene, [said, series]: [Counter[][], Series]) => {
+      overTime(scene, name, words, series);
+      plain.draw(scene, said as never);
+    } };
+}
+
+export const collectives = listsOverTime("collectives", "Collectives", "Collectives a second", [
   { kind: "collective", title: "Collectives by algorithm", count: "calls", figures: ["count", "bytes"], bar: "bytes", names: "algorithm", none: "No collective operation was called", ours: true },
   { kind: "access", title: "Windows and files", count: "operations", figures: ["count", "bytes"], bar: "bytes", names: "operation", none: "No window and no file was accessed", ours: true },
   { kind: "phase", title: "Marks of MPI_Pcontrol", count: "marks", figures: ["count"], bar: "count", none: "MPI_Pcontrol was not called" }]);

@@ -3,8 +3,8 @@ import { act, ask, part, Problem } from "../ask";
 import { el, keyed, sum } from "../dom";
 import { date, seconds, short } from "../format";
 import { table } from "../table";
-import type { Finding, Job, Slowest, StackGroup, Stacks } from "../types";
-import type { Scene, View } from "../view";
+import type { Deaths, Finding, Job, Report, Slowest, StackGroup, Stacks } from "../types";
+import { within, type Scene, type View } from "../view";
 import { batch, hostsOf } from "./jobs";
 import { slowRank } from "./slow";
 
@@ -62,11 +62,24 @@ function drawFindings(scene: Scene, findings: Finding[]): void {
     { title: "remedy", value: (finding) => finding.remedy, wraps: true },
     { title: "id", value: (finding) => finding.id },
   ], wrong, scene.again, { key: (finding) => `${finding.id} ${finding.evidence}`, mark: (finding) => finding.level === "warning" || finding.level === "error" }));
-  scene.place.append(el("p", { "data-fine": fine }, wrong.length ? `${fine} other checks find nothing wrong.` : `Nothing wrong: ${fine} checks.`),
-    el("p", { class: "quiet" }, "The checker (HEADRACE_CHECK=full) reports on the job's standard error only."));
+  scene.place.append(el("p", { "data-fine": fine }, wrong.length ? `${fine} other checks find nothing wrong.` : `Nothing wrong: ${fine} checks.`));
 }
 
-function draw(scene: Scene, [findings, named]: [Finding[], Slowest]): void {
+function drawReports(scene: Scene, reports: Report[]): void {
+  scene.place.append(el("h3", {}, "What the checker reports"));
+  if (!reports.length) {
+    scene.place.append(el("p", { class: "quiet", "data-empty": "reports" }, `Nothing${within(scene.address)}. Only jobs with HEADRACE_CHECK=full are checked.`));
+    return;
+  }
+  scene.place.append(table<Report>("reports", [
+    { title: "report", value: (report) => report.text, wraps: true },
+    { title: "ranks", value: (report) => report.ranks, wraps: true, go: (report) => scene.go({ view: "ranks", ranks: report.ranks.replaceAll(" ", "") }) },
+    { title: "times", value: (report) => report.times },
+    { title: "first at", value: (report) => report.time, text: (report) => date(report.time) },
+  ], reports, scene.again, { key: (report) => report.text }));
+}
+
+function draw(scene: Scene, [findings, named, reports, deaths]: [Finding[], Slowest, Report[], Deaths[]]): void {
   const job = scene.job!;
   const facts: [string, string][] = [["job", job.key], ["user", job.user], ["batch job", batch(job)], ["command", job.command || job.program], ["ranks", `${job.size}`], ["hosts", hostsOf(job)],
     ["began", date(job.began)], ["time", `${seconds(job.seen - job.began)}, ${job.ended ? "ended" : "running"}`]];
@@ -76,10 +89,12 @@ function draw(scene: Scene, [findings, named]: [Finding[], Slowest]): void {
     const list = (counts: Record<string, number>, word: string): string => Object.entries(counts).map(([name, count]) => `${word}${name}: ${count}`).join(", ");
     scene.place.append(el("p", {}, `Now ${now.running} ranks run: ${list(now.functions, "")}. `, Object.keys(now.waits_for).length ? `Waited for: ${list(now.waits_for, "rank ")}.` : "Nobody has waited for another for long."));
   }
+  for (const each of deaths) scene.place.append(el("p", { class: "problem", "data-died": each.ranks }, `${date(each.time)}: ${each.count > 1 ? "ranks" : "rank"} ${each.ranks} ended without MPI_Finalize.`));
   const slow = slowRank(scene, named);
   if (slow) scene.place.append(slow);
   drawFindings(scene, findings);
+  drawReports(scene, reports);
   drawStacks(scene, job);
 }
 
-export const job: View = { name: "job", title: "Job", needsJob: true, load: (address) => Promise.all([ask<Finding[]>("findings", part(address)), ask<Slowest>("slowest", part(address))]), draw };
+export const job: View = { name: "job", title: "Job", needsJob: true, load: (address) => Promise.all([ask<Finding[]>("findings", part(address)), ask<Slowest>("slowest", part(address)), ask<Report[]>("reports", part(address)), ask<Deaths[]>("deaths", part(address))]), draw };

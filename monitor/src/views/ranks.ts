@@ -26,6 +26,9 @@ function draw(scene: Scene, [said, named]: [RankRow[], Slowest]): void {
     { title: "rank", value: (row) => row.rank },
     { title: "waiting", value: (row) => row.wait_ns, text: (row) => share(of(row, row.wait_ns)), bar: (row) => of(row, row.wait_ns) },
     { title: "in MPI", value: (row) => row.mpi_ns, text: (row) => share(of(row, Math.max(row.mpi_ns, row.wait_ns))), bar: (row) => of(row, Math.max(row.mpi_ns, row.wait_ns)) },
+    ...(rows.some((row) => typeof row.cpu_ns === "number") ? [
+      { title: "cores", value: (row: RankRow) => row.cpu_ns ?? -1, text: (row: RankRow) => typeof row.cpu_ns === "number" ? (row.cpu_ns / 1e9 / Math.max(1e-3, row.seconds)).toFixed(2) : "-" },
+      { title: "memory", value: (row: RankRow) => row.memory ?? -1, text: (row: RankRow) => typeof row.memory === "number" ? bytes(row.memory) : "-" }] : []),
     { title: "calls", value: (row) => row.calls, text: (row) => short(row.calls) },
     { title: "messages", value: (row) => row.sent, text: (row) => short(row.sent) },
     { title: "sent", value: (row) => row.sent_bytes, text: (row) => bytes(row.sent_bytes) },

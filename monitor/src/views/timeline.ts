@@ -1,9 +1,9 @@
 import { ask, part } from "../ask";
 import { el, sum } from "../dom";
-import { bytes, seconds, share, short } from "../format";
+import { bytes, date, seconds, share, short } from "../format";
 import { colour, plot, type Flag } from "../plot";
 import { table } from "../table";
-import type { Mark, Slowest, Timeline } from "../types";
+import type { Deaths, Mark, Report, Slowest, Timeline } from "../types";
 import { within, type Scene, type View } from "../view";
 
 /** Names a rank that chance alone would hardly make the slowest so often (python/headrace/monitor/chance.py). */
@@ -53,13 +53,20 @@ function drawPhases(scene: Scene, marks: Mark[], said: Timeline): void {
     ], phases(marks, said), scene.again));
 }
 
-function draw(scene: Scene, [said, marks, named]: [Timeline, Mark[], Slowest]): void {
+/** Faults as lines across the plots: ranks that died, and the checker's first report of each text. */
+const faults = (deaths: Deaths[], reports: Report[]): Flag[] => [
+  ...deaths.map((each) => ({ time: each.time, text: `${each.count > 1 ? "ranks" : "rank"} ${each.ranks.length > 12 ? `${each.ranks.slice(0, 10)}…` : each.ranks} died`, colour: colour("bad"), low: true })),
+  ...reports.map((report) => ({ time: report.time, text: "checker", colour: colour("bad"), low: true }))];
+
+function draw(scene: Scene, [said, marks, named, deaths, reports]: [Timeline, Mark[], Slowest, Deaths[], Report[]]): void {
   if (!said.time.length) {
     scene.place.append(el("p", { class: "quiet" }, `Nothing was read${within(scene.address)}. Figures are kept for stretches of time that end in it; a longer one has some.`));
     return;
   }
   const mean = said.mean.reduce((all, value) => all + value, 0) / said.time.length;
   scene.place.append(el("p", { class: "sums" }, sum("points", said.time.length, short(said.time.length)), sum("waiting", mean, share(mean))), verdict(named, said.slowest));
+  const lines = [...flags(marks), ...faults(deaths, reports)].sort((a, b) => a.time - b.time);
+  for (const each of deaths) scene.place.append(el("p", { class: "problem", "data-died": each.ranks }, `${date(each.time)}: ${each.count > 1 ? "ranks" : "rank"} ${each.ranks} ended without MPI_Finalize.`));
   const zoom = (from: number, to: number): void => scene.go({ from: from.toFixed(2), to: to.toFixed(2) });
   const first = plot("wait", said.time, [
     { title: "wait, most", values: said.most, colour: colour("faint"), dash: 1 },
@@ -67,14 +74,14 @@ function draw(scene: Scene, [said, marks, named]: [Timeline, Mark[], Slowest]): 
     { title: "wait, least", values: said.least, colour: colour("good"), dash: 2 },
     { title: "in MPI, mean", values: said.mpi, colour: colour("accent"), dash: 3 },
     { title: "slowest rank", values: said.slowest, colour: colour("mark"), points: true, scale: "right" },
-  ], { unit: share, right: (value) => `rank ${value}`, whole: "right", ranks: true, top: 1, height: 280, flags: flags(marks) }, zoom);
+  ], { unit: share, right: (value) => `rank ${value}`, whole: "right", ranks: true, top: 1, height: 280, flags: lines }, zoom);
   const second = plot("rates", said.time, [
     { title: "bytes/s", values: said.bytes, colour: colour("accent"), fill: true },
     { title: "messages/s", values: said.messages, colour: colour("mark"), scale: "right", dash: 1 },
-  ], { unit: bytes, right: (value) => short(value), flags: flags(marks) }, zoom);
+  ], { unit: bytes, right: (value) => short(value), flags: lines }, zoom);
   scene.place.append(el("h3", {}, "Waiting and the slowest rank"), first, el("h3", {}, "Messages and bytes a second"), second);
   drawPhases(scene, marks, said);
 }
 
 export const timeline: View = { name: "timeline", title: "Timeline", needsJob: true,
-  load: (address) => Promise.all([ask<Timeline>("timeline", part(address)), ask<Mark[]>("marks", part(address)), ask<Slowest>("slowest", part(address))]), draw };
+  load: (address) => Promise.all([ask<Timeline>("timeline", part(address)), ask<Mark[]>("marks", part(address)), ask<Slowest>("slowest", part(address)), ask<Deaths[]>("deaths", part(address)), ask<Report[]>("reports", part(address))]), draw };

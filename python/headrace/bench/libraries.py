@@ -152,14 +152,15 @@ def _compiler() -> str:
 def build(library: Library, programs: list[str]) -> Path:
     """Compiles the programs against a library's own mpi.h, in a directory that is kept for later runs."""
     source = sources()
-    gpu_header = source if (source / "gpu.hpp").is_file() else source.parent / "apps/common"
+    headers = source if (source / "gpu.hpp").is_file() else source.parent / "apps/common"  # shared with the programs
     shared = sorted([*source.glob("common/*.cpp"), *source.glob("collective/*.cpp")])
-    files = [*shared, *source.glob("*.cpp"), *source.glob("*/*.hpp"), gpu_header / "gpu.hpp", gpu_header / "gpu_hip.hpp"]
+    files = [*shared, *source.glob("*.cpp"), *source.glob("*/*.hpp"),
+             *(headers / name for name in ("gpu.hpp", "gpu_hip.hpp", "option_table.hpp"))]
     digest = hashlib.sha256(str(library.libdir.resolve()).encode())
     for file in sorted(files):
         digest.update(file.read_bytes())
     target = _own(cache() / "bench" / f"{library.name}-{digest.hexdigest()[:16]}")
-    flags = ["-std=c++20", "-O3", f"-I{source}", f"-I{gpu_header}", f"-I{library.include}"]
+    flags = ["-std=c++20", "-O3", f"-I{source}", f"-I{headers}", f"-I{library.include}"]
     missing = [name for name in programs if not (target / name).is_file()]
     if not missing:
         return target

@@ -11,8 +11,9 @@ A page describes itself, so there is no table of counters here. No dependencies.
 
 from __future__ import annotations
 
+from .details import Report
 from .files import Found, Idle, directories, look
 from .page import Page, Problem, Snapshot
 from .saved import load, save
 
-__all__ = ["Found", "Idle", "Page", "Problem", "Snapshot", "directories", "load", "look", "save"]
+__all__ = ["Found", "Idle", "Page", "Problem", "Report", "Snapshot", "directories", "load", "look", "save"]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from itertools import compress
 
 from . import description
+from .details import Durations, Report, Reports
 from .parts import Parts
 
 MAGIC = b"HRCOUNTS"
@@ -157,6 +158,8 @@ class Page:
             raise Problem(f"{place}: a damaged page of counters: {self._memory.size} bytes, where {self._size} belong")
         try:
             self.description = description.read(self._memory.part(text_at, text_bytes), text_at)
+            self._durations, self._reports = (of(self.description[name], text_at + text_bytes, self._size) if name in self.description else None
+                                              for name, of in (("durations", Durations), ("reports", Reports)))
         except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
             raise Problem(f"{place}: a damaged page of counters: what it says of itself cannot be read ({description.printable(str(error)[:120])})") from None
         self._counters = {each["name"]: each for each in self.description["counters"]}
@@ -223,6 +226,17 @@ class Page:
             words = self._parts.added(words, self._memory.part(self._parts.at, behind))
         return Snapshot(self, words, STATES.get(state, "none"), begun / 1e9,
                         ended / 1e9 if ended else None)
+
+    def durations(self) -> dict[str, dict[str, int]]:
+        """Returns the numbers of calls by function and by duration: classes in nanoseconds, such as "1024-2047". Short calls that have not
+        been counted yet are missing. Empty if the page does not have them."""
+        if self._durations is None or "function.calls" not in self._counters:
+            return {}
+        return self._durations.read(self._memory.part, self._labels["function.calls"])
+
+    def reports(self) -> tuple[int, list[Report]]:
+        """Returns the number of the checker's reports, and the first ones that differ."""
+        return self._reports.read(self._memory.part) if self._reports else (0, [])
 
     def alive(self) -> bool:
         """True if its process exists, and not merely another process with the same number. Only on the process's host."""

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from headrace import own_files
+from headrace.monitor.metrics import reports
 from headrace.monitor.model import Reading, Sweep, clean
 
 _RULES_MOST = 64
@@ -52,10 +53,10 @@ class Rules:
     webhook: str = ""
 
 
-# Figures that rules can name, and the words for them. The first four are sums of the sweep, the others figures of hosts.
+# Figures that rules can name, and the words for them: those of ranks, jobs and host.silent are from the sweep, the others are figures of hosts.
 _WORDS = {
-    "rank.wait": "waits {:.0%} of its time", "job.idle": "has made no progress for {:.0f} s", "host.silent": "has been silent for {:.0f} s",
-    "host.cpu": "keeps its cores busy {:.0%} of the time", "link.errors": "has {:.3g} errors a second", "link.discards": "discards {:.3g} packets a second",
+    "rank.wait": "waits {:.0%} of its time", "rank.died": "has ended without MPI_Finalize", "job.reports": "has {:.0f} reports of the checker", "job.idle": "has made no progress for {:.0f} s", "host.silent": "has been silent for {:.0f} s",
+    "host.cpu": "keeps its cores busy {:.0%} of the time", "host.memory": "has {:.0%} of its memory in use", "link.errors": "has {:.3g} errors a second", "link.discards": "discards {:.3g} packets a second",
     "link.use": "is in use by {:.0%}", "link.down": "is down", "gpu.busy": "is busy {:.0%} of the time", "gpu.memory": "has {:.0%} of its memory in use",
     "gpu.throttled": "is throttled",
 }
@@ -143,6 +144,7 @@ class Alerts:
         self._told: dict[tuple[int, str], str] = {}
         self._before: dict[tuple[str, int], tuple[float, int]] = {}
         self._progress: dict[str, tuple[int, float]] = {}
+        self._reports: dict[str, int] = {}
         self._queue: queue.Queue[dict] = queue.Queue(_QUEUE_MOST)
         self._thread = threading.Thread(target=self._run, name="headrace-alerts", daemon=True)
         self._thread.start()
@@ -196,6 +198,10 @@ class Alerts:
     def _figures(self, sweep: Sweep, machine: Machine, wanted: set[str]) -> Iterator[tuple[str, str, float]]:
         if wanted & {"rank.wait", "job.idle"}:
             yield from ((when, subject, value) for when, subject, value in self._of_ranks(sweep) if when in wanted)
+        if "rank.died" in wanted:
+            yield from (("rank.died", f"rank {reading.rank.rank} of job {reading.rank.job}", 1.0) for reading in sweep.readings if reading.died)
+        if "job.reports" in wanted:
+            yield from (("job.reports", f"job {job}", float(count)) for job, count in self._reports_of(sweep).items())
         if "host.silent" in wanted:
             yield from (("host.silent", f"host {each.host}", max(1e-3, sweep.time - each.since)) for each in sweep.reporters if not each.live)
         for host, figures in machine.items():
@@ -204,10 +210,20 @@ class Alerts:
                 device, _, figure = rest.rpartition(".")
                 if what == "cpu.busy" and "host.cpu" in wanted:
                     yield "host.cpu", f"host {host}", value
+                elif what == "memory.used" and "host.memory" in wanted:
+                    yield "host.memory", f"host {host}", value
                 elif first == "link" and figure == "up" and "link.down" in wanted:
                     yield "link.down", f"link {device.partition('.')[2]} of {host}", 1.0 - value
                 elif first in ("link", "gpu") and f"{first}.{figure}" in wanted:
                     yield f"{first}.{figure}", f"{'link' if first == 'link' else 'GPU'} {device.partition('.')[2] if first == 'link' else device} of {host}", value
+
+    def _reports_of(self, sweep: Sweep) -> dict[str, int]:
+        """Returns the number of the checker's reports by job, as last read."""
+        there = {reading.rank.job for reading in sweep.readings}
+        if any(reading.details is not None for reading in sweep.readings):
+            self._reports = reports(sweep)
+        self._reports = {job: count for job, count in self._reports.items() if job in there}
+        return self._reports
 
     def _of_ranks(self, sweep: Sweep) -> Iterator[tuple[str, str, float]]:
         before, self._before = self._before, {}

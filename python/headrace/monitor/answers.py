@@ -137,13 +137,25 @@ def _findings(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
     return findings.findings(db, _range(db, asked))
 
 
+def _reports(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
+    return query.reports(db, _range(db, asked))
+
+
+def _deaths(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
+    return query.deaths(db, _range(db, asked))
+
+
+def _series(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
+    return query.series(db, _range(db, asked), asked.get("kind") or "call")
+
+
 def _users(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
     return cluster.users(db, _host(asked), *_times(db, asked))
 
 
 ANSWERS: dict[str, Callable[[sqlite3.Connection, Mapping[str, str]], object]] = {
     "jobs": _jobs, "slowest": _slowest, "ranks": _ranks, "matrix": _matrix, "counters": _counters, "timeline": _timeline, "marks": _marks, "machine": _machine,
-    "nodes": _nodes, "links": _links, "users": _users, "gpus": _gpus, "inside": _inside, "findings": _findings}
+    "nodes": _nodes, "links": _links, "users": _users, "gpus": _gpus, "inside": _inside, "findings": _findings, "reports": _reports, "deaths": _deaths, "series": _series}
 
 
 # Answers that are not in the history.

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from headrace import counters, own_files
 from headrace.counters.saved import MAGIC
-from headrace.monitor import all_users, topology
+from headrace.monitor import all_users, otlp, topology
 from headrace.monitor.alerts import Alerts
 from headrace.monitor.alerts import Wrong as WrongRules
 from headrace.monitor.alerts import read as read_rules
@@ -54,6 +54,8 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--secret-file", type=Path, metavar="FILE", default=secret.default_path(),
                         help="file with the secret that collectors and the monitor share; -: the first line of standard input (%(default)s)")
     parser.add_argument("--alerts", type=Path, metavar="FILE", help="JSON file with rules, and the command or webhook to notify when one holds")
+    parser.add_argument("--otlp", nargs="?", const="", metavar="URL",
+                        help="send metrics to an OpenTelemetry collector there; without URL, to the address in OTEL_EXPORTER_OTLP_ENDPOINT")
     parser.add_argument("--topology", type=Path, metavar="FILE", help="group nodes by switch: Slurm's topology.conf, or the output of ibnetdiscover")
     only = parser.add_mutually_exclusive_group()
     only.add_argument("--save", type=Path, metavar="FILE", help="save a run in one file, and exit")
@@ -74,6 +76,8 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
         parser.error("--reports is for a monitor that shows what runs now")
     if args.topology and (args.save or args.report_to):
         parser.error("--topology is for a monitor that shows a page")
+    if args.otlp is not None and (args.save or args.open or args.report_to):
+        parser.error("--otlp is for a monitor that shows what runs now")
     if args.alerts and (args.save or args.open or args.report_to):
         parser.error("--alerts is for a monitor that shows what runs now")
     return args
@@ -194,15 +198,19 @@ def _live(args: argparse.Namespace) -> int:
             history = History(Path(folder) / "history.sqlite", args.history_size << 20)
         for remark in history.remarks:
             _say(remark)
-        gather = None
+        gather = sender = None
         try:
             gather = _gather(args) if args.reports else None
             collector = Collector(gather or Pages(everyone=args.all_users), history, Host(), alerts=rules and Alerts(rules))
             if gather:
                 gather.collector = collector
                 gather.start()
+            if args.otlp is not None:
+                sender = collector.sender = otlp.Sender(args.otlp, lambda: collector.state)
             return _serve(args, history.path, collector)
         finally:
+            if sender:
+                sender.close()
             if gather:
                 gather.close()
             history.close()
@@ -218,7 +226,7 @@ def main(argv: list[str]) -> int:
     many_descriptors()
     try:
         return _save(args) if args.save else _open(args) if args.open else _report(args) if args.report_to else _live(args)
-    except (Unreadable, Wrong, WrongRules, topology.Wrong, Refused, CannotListen, secret.Unusable, counters.Problem, OSError, sqlite3.Error) as problem:
+    except (Unreadable, Wrong, WrongRules, otlp.Wrong, topology.Wrong, Refused, CannotListen, secret.Unusable, counters.Problem, OSError, sqlite3.Error) as problem:
         _say(sentence(problem))
         return 2
     except KeyboardInterrupt:

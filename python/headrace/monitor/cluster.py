@@ -137,7 +137,7 @@ def _node(name: str, figures: Figures, jobs: dict[str, int], ranks: int) -> dict
     rated = {direction: [link[direction] for link in there if link[direction] is not None] for direction in ("rx", "tx")}
     net = {direction: [mean for what, (mean, _) in figures.items() if what.startswith("net.") and not what.startswith("net.lo.") and what.endswith(f".{direction}")]
            for direction in ("rx", "tx")}
-    return {"host": name, "silent": not figures, "cpu": figures.get("cpu.busy", (None,))[0], "gpus": len(gpus), "gpu": sum(gpus) / len(gpus) if gpus else None,
+    return {"host": name, "silent": not figures, "cpu": figures.get("cpu.busy", (None,))[0], "memory": figures.get("memory.used", (None,))[0], "gpus": len(gpus), "gpu": sum(gpus) / len(gpus) if gpus else None,
             **{direction: sum(rated[direction] or net[direction]) for direction in ("rx", "tx")}, "links": len(there),
             "down": sum(link["up"] is not None and link["up"] < 1 for link in there), "use": worst and worst["use"], "busiest": worst["link"] if worst else "",
             "errors": sum(link["errors"] or 0 for link in there), "discards": sum(link["discards"] or 0 for link in there), "ranks": ranks, "jobs": sorted(jobs)[:8], "more_jobs": max(0, len(jobs) - 8)}

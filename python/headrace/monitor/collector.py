@@ -17,8 +17,10 @@ from headrace.monitor.alerts import Alerts
 from headrace.monitor.history import History
 from headrace.monitor.host import Host
 from headrace.monitor.limits import Seldom
-from headrace.monitor.metrics import functions
+from headrace.monitor.durations import Classes
+from headrace.monitor.metrics import functions, lengths, reports
 from headrace.monitor.model import Count, Sweep
+from headrace.monitor.otlp import Sender
 from headrace.monitor.source import Source
 
 _DETAILS_SHARE = 0.015  # share of a core for counters by name and peer
@@ -41,12 +43,15 @@ class State:
     remarks: list[str] = field(default_factory=list)
     cpu_seconds: float = 0.0  # CPU time of the thread since its start
     functions: dict[str, dict[str, Count]] = field(default_factory=dict)  # functions of each job, from the last round with details
+    durations: dict[str, dict[str, Classes]] = field(default_factory=dict)  # how long their calls took, likewise
+    reports: dict[str, int] = field(default_factory=dict)  # number of the checker's reports by job, likewise
 
 
 class Collector:
     def __init__(self, source: Source, history: History | None, host: Host | None = None, period: float = 1.0, alerts: Alerts | None = None):
         self.source, self.history, self.host, self.period = source, history, host, period
         self.state, self.alerts = State(), alerts
+        self.sender: Sender | None = None  # sends metrics
         self.changed = threading.Condition()
         self._stop = threading.Event()
         self._failed = Seldom(lambda text: print(text, file=sys.stderr, flush=True))
@@ -79,7 +84,7 @@ class Collector:
             except Exception as error:  # the jobs and the web page continue; the page shows the error
                 self._failed(traceback.format_exc().rstrip())
                 self._publish(State(self.state.round + 1, self.state.time, self.state.details_round, self.state.sweep, self.state.machine,
-                                    [f"the collector failed ({type(error).__name__}: {error}) and tries again"], time.thread_time(), self.state.functions))
+                                    [f"the collector failed ({type(error).__name__}: {error}) and tries again"], time.thread_time(), *self._of_functions(None)))
             now = time.monotonic()
             begin = self.due = max(begin + self.period, now - self.period)
             self._stop.wait(max(0.0, begin - now))
@@ -113,10 +118,17 @@ class Collector:
             cost = time.thread_time() - used
             self.period = min(_PERIOD_MOST, max(self._least, cost / _LOOK_SHARE))
         self._publish(State(self.state.round + 1, sweep.time, self.state.details_round + details, sweep, machine, self._remarks(sweep),
-                            time.thread_time(), functions(sweep) if details else self.state.functions))
+                            time.thread_time(), *self._of_functions(sweep if details else None)))
+
+    def _of_functions(self, sweep: Sweep | None) -> tuple[dict, dict, dict]:
+        """Returns the last three parts of a State. `sweep`: one with details; None: they are as before."""
+        if sweep is None:
+            return self.state.functions, self.state.durations, self.state.reports
+        of = functions(sweep)
+        return of, lengths(sweep, of), reports(sweep)
 
     def _remarks(self, sweep: Sweep) -> list[str]:
-        said = [*(self.alerts.remarks() if self.alerts else []), *sweep.remarks]
+        said = [*(self.alerts.remarks() if self.alerts else []), *(self.sender.remarks() if self.sender else []), *sweep.remarks]
         if self.history:
             said += self.history.remarks + ([self.history.trouble] if self.history.trouble else [])
         return said + (self.host.remarks if self.host else [])

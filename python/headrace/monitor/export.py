@@ -26,7 +26,7 @@ _EXTRA = "--parquet needs pyarrow: pip install 'headrace[parquet]'. --sql needs 
 _ROWS = 65536  # rows of a batch
 _WIDEST = 60  # maximum characters per column of a table
 _TIMES = {"began", "ended", "seen", "time"}
-_WORDS = {"job", "program", "host", "cpus", "gpu", "kind", "name", "user", "command", "batch", "batch_job", "batch_name"}
+_WORDS = {"job", "program", "host", "cpus", "gpu", "kind", "name", "user", "command", "batch", "batch_job", "batch_name", "text"}
 _REALS = {"least", "mean", "most", "mpi", "value"}
 
 # Queries by file: the rows of one job (:key), and the time range of the machine's rows.
@@ -39,6 +39,8 @@ TABLES = {
     "rank_samples": "SELECT * FROM rank_samples WHERE job = :key",
     "timeline": "SELECT * FROM timeline WHERE job = :key",
     "phase_marks": "SELECT * FROM phase_marks WHERE job = :key",
+    "rank_deaths": "SELECT * FROM rank_deaths WHERE job = :key",
+    "checker_reports": "SELECT * FROM checker_reports WHERE job = :key",
     "job_origins": "SELECT * FROM job_origins WHERE job = :key",
     "host_figures": "SELECT * FROM host_figures WHERE time BETWEEN (SELECT began - 5 FROM jobs WHERE key = :key) AND (SELECT seen + 5 FROM jobs WHERE key = :key)",
 }

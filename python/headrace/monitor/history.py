@@ -124,6 +124,7 @@ class History:
         finally:
             os.umask(old_mask)
         self.db.executescript(ADDED)
+        self._name_kinds()  # those that an older monitor did not know
         self.db.execute("PRAGMA synchronous = OFF")  # a crash of the machine may damage the file, which is then set aside
         self.db.execute("PRAGMA journal_size_limit = 4194304")
         self.writer = Writer(self.db)
@@ -133,7 +134,9 @@ class History:
         self.db.execute("PRAGMA journal_mode = WAL")
         self.db.executescript(TABLES)
         self.db.execute("INSERT INTO meta VALUES ('version', ?)", (VERSION,))
-        self.db.executemany("INSERT INTO kinds VALUES (?, ?, ?)",
+
+    def _name_kinds(self) -> None:
+        self.db.executemany("INSERT OR IGNORE INTO kinds VALUES (?, ?, ?)",
                             [(number, kind, "rank" if kind in PEERS else "name") for kind, number in KINDS.items()])
 
     def _check(self) -> None:
@@ -204,7 +207,7 @@ class History:
             for table, column in (*((table, "span") for table in OF_A_SPAN), ("spans", "id")):
                 self.db.executemany(f"DELETE FROM {table} WHERE {column} = ?", spans)
             self.db.execute("DELETE FROM jobs WHERE ended AND id NOT IN (SELECT job FROM spans)")
-            for table in ("ranks", "totals", "marks", "origins"):
+            for table in ("ranks", "totals", "marks", "origins", "reports", "deaths"):
                 self.db.execute(f"DELETE FROM {table} WHERE job NOT IN (SELECT id FROM jobs)")
             self.db.execute("COMMIT")
         self.db.execute("PRAGMA incremental_vacuum(2000)").fetchall()

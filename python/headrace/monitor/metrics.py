@@ -1,4 +1,5 @@
-"""`/metrics`: the newest figures in the text format that Prometheus reads, for jobs that are running or have just ended.
+"""The newest figures as metrics, for jobs that are running or have just ended: as the text that Prometheus reads at `/metrics`, or as families
+that otlp.py sends.
 
 The number of series is bounded: there are series for ranks only in jobs of moderate size, for the functions that take most of a job's time,
 and for a fixed number of links and GPUs. headrace_series_left_out counts the series beyond that.
@@ -7,9 +8,10 @@ and for a fixed number of links and GPUs. headrace_series_left_out counts the se
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
+from headrace.monitor import durations
 from headrace.monitor.model import Brief, Count, Origin, Reading, Sweep
 
 if TYPE_CHECKING:  # the packages of its web server may be missing
@@ -32,6 +34,8 @@ _RANKS_OF_A_JOB = 1024  # larger jobs have only sums
 _RANKS_MOST = 4096
 _JOBS_MOST = 500
 _FUNCTIONS_MOST = 24  # limit per job; the rest is "other"
+_HISTOGRAMS_MOST = 8  # limit of the functions of a job whose calls are counted by duration
+_BOUNDS = tuple(1024 * 4 ** power for power in range(13))  # nanoseconds, from 1 us to 17 s
 _FIGURES_MOST = 50_000  # limit for links, and for hosts
 _LINK = {
     "rx": ("headrace_link_receive_bytes_per_second", "Bytes received over a link"), "tx": ("headrace_link_transmit_bytes_per_second", "Bytes sent over a link"),
@@ -41,24 +45,32 @@ _LINK = {
     "waits": ("headrace_link_waits_per_second", "Ticks in which a link could not send"), "retries": ("headrace_link_retries_per_second", "Packets sent again, or out of order"),
     "congestion": ("headrace_link_congestion_per_second", "Notices of congestion"),
 }
-_MACHINE = {"cpu": "headrace_host_cpu", "net": "headrace_host_network_bytes_per_second", "gpu": "headrace_host_gpu"}
+_MACHINE = {"cpu": "headrace_host_cpu", "net": "headrace_host_network_bytes_per_second", "gpu": "headrace_host_gpu", "memory": "headrace_host_memory", "lustre": "headrace_host_lustre_bytes_per_second"}
 
 
 _FUNCTION = (("headrace_function_calls_total", "Calls of an MPI function, of all ranks of a job", 1), ("headrace_function_bytes_total", "Bytes of messages sent in an MPI function", 1),
              ("headrace_function_seconds_total", "Time in an MPI function", 1e9))
 
 
-def _label(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+class Histogram(NamedTuple):
+    """Calls by duration. `counts`: those up to each bound, which are not included in the next ones, and those beyond the last one."""
+
+    bounds: tuple[float, ...]  # seconds
+    counts: list[int]
+    sum: float  # seconds
 
 
-def _labels(**values: object) -> str:
-    return "{" + ",".join(f'{name}="{_label(str(value))}"' for name, value in values.items()) + "}"
+class Point(NamedTuple):
+    labels: dict[str, object]
+    value: float | Histogram
+    began: float = 0.0  # since when a counter counts, in seconds since 1970; 0: unknown
 
 
-def _head(name: str, kind: str, sentence: str) -> Iterable[str]:
-    yield f"# HELP {name} {sentence}."
-    yield f"# TYPE {name} {kind}"
+class Family(NamedTuple):
+    name: str
+    kind: str  # "gauge", "counter", "histogram"
+    sentence: str
+    points: list[Point]
 
 
 def _shown(state: State) -> tuple[list[Reading], int]:
@@ -73,30 +85,44 @@ def _figures(state: State, prefix: str) -> tuple[list[tuple[str, str, float]], i
     return found[:_FIGURES_MOST], max(0, len(found) - _FIGURES_MOST)
 
 
-def _of_jobs(state: State) -> Iterable[str]:
+def _scaled(value: float, unit: float) -> float:
+    return value if unit == 1 else value / unit
+
+
+def _of_jobs(state: State) -> Iterator[Family]:
     """Sums of each job, its origin, and its functions."""
     sums: dict[str, list[int]] = {}
     origins: dict[str, tuple[str, Origin]] = {}
+    began: dict[str, float] = {}
     for reading in state.sweep.readings:
         job = reading.rank.job
         if job not in sums and len(sums) >= _JOBS_MOST:
             continue
         sums[job] = [a + b for a, b in zip(sums.get(job, [0] * len(Brief._fields)), reading.brief)]
+        began[job] = min(began.get(job, reading.rank.began), reading.rank.began)
         origins.setdefault(job, (reading.rank.program, reading.rank.origin))
-    yield from _head("headrace_job_info", "gauge", "User and batch job of a job")
-    for job, (program, origin) in origins.items():
-        yield f"headrace_job_info{_labels(mpi_job=job, program=program, user=origin.user, batch=origin.batch, batch_job=origin.batch_job, batch_name=origin.batch_name)} 1"
+    yield Family("headrace_job_info", "gauge", "User and batch job of a job", [
+        Point({"mpi_job": job, "program": program, "user": origin.user, "batch": origin.batch, "batch_job": origin.batch_job, "batch_name": origin.batch_name}, 1)
+        for job, (program, origin) in origins.items()])
     for field, (name, kind, sentence, unit) in _BRIEF.items():
-        name = name.replace("headrace_", "headrace_job_", 1)
-        yield from _head(name, kind, f"{sentence}, of all ranks of a job")
         place = Brief._fields.index(field)
-        for job, values in sums.items():
-            yield f"{name}{_labels(mpi_job=job)} {values[place] if unit == 1 else values[place] / unit}"
+        yield Family(name.replace("headrace_", "headrace_job_", 1), kind, f"{sentence}, of all ranks of a job",
+                     [Point({"mpi_job": job}, _scaled(values[place], unit), began[job]) for job, values in sums.items()])
+    known = [(job, function, values) for job in sums.keys() & state.functions.keys() for function, values in state.functions[job].items()]
     for place, (name, sentence, unit) in enumerate(_FUNCTION):
-        yield from _head(name, "counter", sentence)
-        for job in sums.keys() & state.functions.keys():
-            for function, values in state.functions[job].items():
-                yield f"{name}{_labels(mpi_job=job, function=function)} {values[place] if unit == 1 else values[place] / unit}"
+        yield Family(name, "counter", sentence, [Point({"mpi_job": job, "function": function}, _scaled(values[place], unit), began[job]) for job, function, values in known])
+    yield Family("headrace_function_duration_seconds", "histogram", "Calls of an MPI function by duration, of all ranks of a job", [
+        Point({"mpi_job": job, "function": function}, _histogram(classes, state.functions[job][function].ns / 1e9), began[job])
+        for job in sums.keys() & state.durations.keys() & state.functions.keys() for function, classes in state.durations[job].items() if function in state.functions[job]])
+    yield Family("headrace_job_checker_reports_total", "counter", "Reports of the checker, of all ranks of a job",
+                 [Point({"mpi_job": job}, state.reports.get(job, 0), began[job]) for job in sums])
+
+
+def _histogram(classes: durations.Classes, seconds: float) -> Histogram:
+    counts = [0] * (len(_BOUNDS) + 1)
+    for begin, count in classes.items():
+        counts[next((place for place, bound in enumerate(_BOUNDS) if begin < bound), len(_BOUNDS))] += count
+    return Histogram(tuple(bound / 1e9 for bound in _BOUNDS), counts, seconds)
 
 
 def functions(sweep: Sweep) -> dict[str, dict[str, Count]]:
@@ -115,56 +141,93 @@ def functions(sweep: Sweep) -> dict[str, dict[str, Count]]:
     return found
 
 
-def _lines(state: State) -> Iterable[str]:
-    yield from _head("headrace_ranks", "gauge", "Ranks of a job that run")
+def lengths(sweep: Sweep, of: dict[str, dict[str, Count]]) -> dict[str, dict[str, durations.Classes]]:
+    """Returns the calls by duration of the functions that take most of each job's time. `of`: the result of functions()."""
+    counts: dict[str, Counter] = {}
+    for reading in sweep.readings:
+        known = counts.setdefault(reading.rank.job, Counter())
+        for key, count in (reading.details or {}).get("duration", {}).items():
+            known[key] += count.count
+    found: dict[str, dict[str, durations.Classes]] = {}
+    for job, keys in counts.items():
+        classes = durations.by_function(keys.items())
+        chosen = [name for name in of.get(job, {}) if name in classes][:_HISTOGRAMS_MOST]
+        found[job] = {name: classes[name] for name in chosen}  # without those not counted yet: a sum may never decrease
+    return found
+
+
+def reports(sweep: Sweep) -> dict[str, int]:
+    """Returns the number of the checker's reports by job; jobs without any are missing."""
+    found: Counter = Counter()
+    for reading in sweep.readings:
+        found[reading.rank.job] += sum(report.times for report in reading.reports)
+    return {job: count for job, count in found.items() if count}
+
+
+def families(state: State, door: Door | None = None) -> Iterator[Family]:
+    """All metrics. `door`: counts connections to the page."""
     running: dict[tuple[str, str], int] = {}
     for reading in state.sweep.readings:
         key = (reading.rank.job, reading.rank.program)
         running[key] = running.get(key, 0) + (not reading.ended)
-    for (job, program), count in running.items():
-        yield f"headrace_ranks{_labels(mpi_job=job, program=program)} {count}"
+    yield Family("headrace_ranks", "gauge", "Ranks of a job that run", [Point({"mpi_job": job, "program": program}, count) for (job, program), count in running.items()])
     yield from _of_jobs(state)
     shown, left_out = _shown(state)
+    who = [({"mpi_job": reading.rank.job, "program": reading.rank.program, "rank": reading.rank.rank, "host": reading.rank.host}, reading) for reading in shown]
     for field, (name, kind, sentence, unit) in _BRIEF.items():
-        yield from _head(name, kind, sentence)
         place = Brief._fields.index(field)
-        for reading in shown:
-            who = reading.rank
-            labels = _labels(mpi_job=who.job, program=who.program, rank=who.rank, host=who.host)
-            yield f"{name}{labels} {reading.brief[place] if unit == 1 else reading.brief[place] / unit}"
+        yield Family(name, kind, sentence, [Point(labels, _scaled(reading.brief[place], unit), reading.rank.began) for labels, reading in who])
     links, beyond = _figures(state, "link.")
     left_out += beyond
     for word, (name, sentence) in _LINK.items():
-        yield from _head(name, "gauge", sentence)
-        for host, what, value in links:
-            kind, _, rest = what[5:].partition(".")
-            link, _, figure = rest.rpartition(".")
-            if figure == word:
-                yield f"{name}{_labels(host=host, link=link, kind=kind)} {value}"
+        yield Family(name, "gauge", sentence, list(_points_of_links(links, word)))
     for word, name in _MACHINE.items():
-        yield from _head(name, "gauge", "Of the host; what it is stands in its labels")
         chosen, beyond = _figures(state, f"{word}.")
         left_out += beyond
-        for host, what, value in chosen:
-            first, _, rest = what.partition(".")
-            device, _, figure = rest.rpartition(".")
-            if first == word:
-                yield f"{name}{_labels(host=host, device=device, figure=figure)} {value}"
+        yield Family(name, "gauge", "Of the host; what it is stands in its labels", [Point({"host": host, "device": device, "figure": figure}, value) for host, what, value in chosen
+                                                                                  for device, _, figure in [what.partition(".")[2].rpartition(".")]])
     if state.sweep.reporters:
-        yield from _head("headrace_reporter_up", "gauge", "Whether the collector of another host reports")
-        for reporter in state.sweep.reporters:
-            yield f"headrace_reporter_up{_labels(host=reporter.host, address=reporter.address)} {int(reporter.live)}"
-    yield from _head("headrace_series_left_out", "gauge", "Ranks and figures of hosts that have no series of their own, as there are too many")
-    yield f"headrace_series_left_out {left_out}"
-    yield from _head("headrace_collector_cpu_seconds_total", "counter", "Time of a core that collecting took")
-    yield f"headrace_collector_cpu_seconds_total {state.cpu_seconds}"
+        yield Family("headrace_reporter_up", "gauge", "Whether the collector of another host reports",
+                     [Point({"host": reporter.host, "address": reporter.address}, int(reporter.live)) for reporter in state.sweep.reporters])
+    yield Family("headrace_series_left_out", "gauge", "Ranks and figures of hosts that have no series of their own, as there are too many", [Point({}, left_out)])
+    yield Family("headrace_collector_cpu_seconds_total", "counter", "Time of a core that collecting took", [Point({}, state.cpu_seconds)])
+    if door:
+        yield Family("headrace_page_dropped_total", "counter", "Connections to the page that were ended or not understood",
+                     [Point({"why": why}, count) for why, count in (("crowd", door.dropped), ("late", door.late), ("malformed", door.malformed))])
 
 
-def _strangers(door: Door) -> Iterable[str]:
-    yield from _head("headrace_page_dropped_total", "counter", "Connections to the page that were ended or not understood")
-    for why, count in (("crowd", door.dropped), ("late", door.late), ("malformed", door.malformed)):
-        yield f"headrace_page_dropped_total{_labels(why=why)} {count}"
+def _points_of_links(links: list[tuple[str, str, float]], word: str) -> Iterator[Point]:
+    for host, what, value in links:
+        kind, _, rest = what[5:].partition(".")
+        link, _, figure = rest.rpartition(".")
+        if figure == word:
+            yield Point({"host": host, "link": link, "kind": kind}, value)
+
+
+def _label(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+def _labels(values: dict[str, object]) -> str:
+    return "{" + ",".join(f'{name}="{_label(str(value))}"' for name, value in values.items()) + "}" if values else ""
+
+
+def _lines(family: Family) -> Iterator[str]:
+    name = family.name
+    yield f"# HELP {name} {family.sentence}."
+    yield f"# TYPE {name} {family.kind}"
+    for labels, value, _ in family.points:
+        if not isinstance(value, Histogram):
+            yield f"{name}{_labels(labels)} {value}"
+            continue
+        count = 0
+        for bound, more in zip((*map(str, value.bounds), "+Inf"), value.counts):
+            count += more
+            yield f"{name}_bucket{_labels({**labels, 'le': bound})} {count}"
+        yield f"{name}_sum{_labels(labels)} {value.sum}"
+        yield f"{name}_count{_labels(labels)} {count}"
 
 
 def text(state: State, door: Door | None = None) -> str:
-    return "\n".join([*_lines(state), *(_strangers(door) if door else ())]) + "\n"
+    """The metrics in Prometheus's text format."""
+    return "\n".join(line for family in families(state, door) for line in _lines(family)) + "\n"

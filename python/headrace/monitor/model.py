@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 TEXT_MOST = 120  # maximum characters of any name from a page
 COMMAND_MOST = 400  # maximum characters of a command line
+REPORT_MOST = 500  # maximum characters of a report of the checker
 
 
 class Brief(NamedTuple):
@@ -52,9 +53,12 @@ KINDS = {
     "library": 10,  # statistics of the library itself, which MPI_T also provides
     "phase": 11,  # marks of MPI_Pcontrol
     "queue": 12,  # gauge: count is the depth now, bytes the highest depth
+    "duration": 13,  # calls by function and by duration in nanoseconds: "MPI_Recv 1024-2047"
+    "cpu": 14,  # time of cores that the process used: "process"
+    "resident": 15,  # gauge: count is the process's memory in bytes now, bytes the highest: "process"
 }
 PEERS = frozenset({"sent_to", "internal_to", "waited_for"})
-GAUGES = frozenset({"queue"})
+GAUGES = frozenset({"queue", "resident"})
 
 Details = dict[str, dict[str, Count]]  # kind -> key -> counter; the key of a peer is its rank in decimal
 
@@ -65,6 +69,15 @@ class Mark(NamedTuple):
     number: int  # number of the mark in its rank, from 0
     time: float  # seconds since the epoch
     level: int
+
+
+class Report(NamedTuple):
+    """A report of the checker. Equal ones of a rank are one."""
+
+    number: int  # number of the report in its rank, from 0
+    time: float  # of the first one, in seconds since the epoch
+    times: int
+    text: str
 
 
 class Origin(NamedTuple):
@@ -95,7 +108,8 @@ class Rank:
 
 @dataclass
 class Reading:
-    """The readings of one rank at one time. `ended`: its process has finished, or does not exist any more."""
+    """The readings of one rank at one time. `ended`: its process has finished, or does not exist any more. `died`: it does not exist any more,
+    and has not called MPI_Finalize."""
 
     rank: Rank
     brief: Brief
@@ -104,6 +118,8 @@ class Reading:
     function: str = ""  # the MPI function that it is in; "": none, the program is computing
     waits_for: int | None = None  # the rank that it has been waiting for, if for longer than a moment
     marks: tuple[Mark, ...] = ()  # the last ones, with details
+    died: bool = False
+    reports: tuple[Report, ...] = ()  # the checker's, the first ones that differ, with details
 
 
 class Reporter(NamedTuple):

@@ -11,8 +11,9 @@ from itertools import repeat
 from headrace import counters
 from headrace.counters import Page, Problem, Snapshot
 from headrace.monitor import clock
-from headrace.monitor.model import Brief, Count, Details, Mark, Rank, Reading, Sweep, clean
+from headrace.monitor.model import REPORT_MOST, Brief, Count, Details, Mark, Rank, Reading, Report, Sweep, clean
 from headrace.monitor.origin import origin
+from headrace.monitor.process import use
 
 _LOOK_SECONDS = 1.8  # time between two searches for new pages
 _COUNTER_MOST = 1 << 58  # a process cannot have counted more
@@ -41,7 +42,7 @@ class Pages:
         sums: dict[str, int] = {}
         for place, page in list(self._pages.items()):
             try:
-                one = reading(page, details, self._saved or place in self._gone, self._who)
+                one = reading(page, details, self._saved or place in self._gone, self._who, self._saved)
                 _bounded(one, sums)
                 found.readings.append(one)
             except (Problem, KeyError, ValueError, TypeError, IndexError, OverflowError) as error:
@@ -101,8 +102,9 @@ def _rank(page: Page, now: Snapshot) -> Rank:
                 origin(page))
 
 
-def reading(page: Page, details: bool, gone: bool, who: dict[str, Rank]) -> Reading:
-    """`who`: the identity of each known page's rank, by index; filled in here."""
+def reading(page: Page, details: bool, gone: bool, who: dict[str, Rank], saved: bool = False) -> Reading:
+    """`who`: the identity of each known page's rank, by index; filled in here. `saved`: the page is from a file, which may have been written while
+    the process was running."""
     now = page.read()
     rank = who.get(page.place)
     if rank is None:
@@ -113,7 +115,11 @@ def reading(page: Page, details: bool, gone: bool, who: dict[str, Rank]) -> Read
     brief = Brief(_value(now, "function.calls"), max(_value(now, "function.time") + under_way, wait), wait, _value(now, "peer.messages"),
                   _value(now, "peer.bytes"), _value(now, "received.messages"), _value(now, "received.bytes"),
                   *((0, 0, 0) if ended else (_value(now, "posted.now"), _value(now, "unexpected.now"), _value(now, "unexpected.bytes"))))
-    said = Reading(rank, brief, ended, _details(now) if details else None, marks=_marks(now) if details else ())
+    said = Reading(rank, brief, ended, _details(now) if details else None, marks=_marks(now) if details else (), died=gone and not saved and now.state == "running")
+    if details:
+        said.reports = _reports(page)
+        if not ended and (used := use(page.process())):
+            said.details.update(cpu={"process": Count(ns=used.cpu_ns)}, resident={"process": Count(used.resident, used.most)})
     if not ended:
         said.function, said.waits_for = _now(now)
     if under_way and said.function and said.details is not None:  # the call's time includes this wait only once it has ended
@@ -139,6 +145,14 @@ def _marks(now: Snapshot) -> tuple[Mark, ...]:
     times, levels = now.values("phase.time"), now.values("phase.level")
     length = min(len(times), len(levels))
     return tuple(Mark(number, clock.from_wall(times[number % length] / 1e9), _signed(levels[number % length])) for number in range(max(0, count - length), count))
+
+
+def _reports(page: Page) -> tuple[Report, ...]:
+    count, found = page.reports()
+    said = [Report(number, clock.from_wall(one.time), min(one.times, _COUNTER_MOST), clean(one.text, REPORT_MOST)) for number, one in enumerate(found)]
+    if said and 0 < (more := count - sum(one.times for one in found)) < _COUNTER_MOST:
+        said.append(Report(len(said), said[-1].time, more, "further reports, for which the page has no room"))
+    return tuple(said)
 
 
 def _signed(word: int) -> int:
@@ -181,4 +195,5 @@ def _details(now: Snapshot) -> Details:
                     if name.startswith("library.") and now.page.counter(name)["kind"] == "sum" and now.value(name)},
         "queue": {name: Count(_value(now, f"{name}.now"), _value(now, f"{name}.most")) for name in ("posted", "unexpected")},
         "phase": {"marks": Count(marks)} if (marks := _value(now, "phase.marks")) else {},
+        "duration": {clean(f"{function} {length}"): Count(calls) for function, lengths in now.page.durations().items() for length, calls in lengths.items()},
     }

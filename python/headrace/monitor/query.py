@@ -6,13 +6,13 @@ a part use the spans that end in it.
 
 from __future__ import annotations
 
-import math
 import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from headrace.monitor import chance
-from headrace.monitor.model import KINDS, PEERS, Origin
+from headrace.doctor.facts import ranges
+from headrace.monitor import chance, durations
+from headrace.monitor.model import GAUGES, KINDS, PEERS, Origin
 from headrace.monitor.points import Point, of_span
 from headrace.monitor.schema import CHANGES, SAMPLES
 
@@ -20,6 +20,8 @@ WORD_MOST = 400  # maximum number of characters of a search
 ENDED_MOST = 500  # maximum number of jobs in a list
 POINTS_MOST = 1500  # maximum number of points of a timeline: more than a screen has columns
 MARKS_MOST = 2000  # maximum number of marks of a timeline, the last ones
+SERIES_MOST = 5  # maximum number of lines of a plot of counters over time: more cannot be told apart
+REPORTS_MOST = 200  # maximum number of different reports of the checker in one answer
 RANKS_MOST = 1 << 20
 HOSTS_MOST = 8  # maximum number of hosts whose figures over time are in one answer
 _POINTS_OF_SOME = 200  # maximum number of points that are combined for selected ranks
@@ -144,7 +146,8 @@ def job_id(db: sqlite3.Connection, word: str) -> int:
 
 
 def ranks(db: sqlite3.Connection, part: Range) -> list[dict]:
-    """Returns one row per rank: its identity, sums of the range, current gauges."""
+    """Returns one row per rank: its identity, sums of the range, current gauges; the time of cores that its process used, and its memory, are None
+    for runs of older versions and of other MPIs."""
     rows = db.execute(f"SELECT rank, pid, host, cpus, gpu, ended, seen, {', '.join(_SUMS + _GAUGES)} FROM ranks WHERE job = ? ORDER BY rank", (part.job,))
     names = ("rank", "pid", "host", "cpus", "gpu", "ended", "seen", *_SUMS, *_GAUGES)
     found = [dict(zip(names, row)) for row in rows if part.has(row[0])]
@@ -159,8 +162,10 @@ def ranks(db: sqlite3.Connection, part: Range) -> list[dict]:
             row.update(zip(_SUMS, sums.get(row["rank"], (0,) * len(_SUMS))))
         seconds = db.execute("SELECT total(ended - began) FROM spans WHERE job = ? AND what = ? AND ended > ? AND ended <= ?",
                              (part.job, SAMPLES, *part.times())).fetchone()[0]
+    cpu = {rank: ns for rank, _, _, _, ns in counters(db, part, "cpu", by_rank=True)}
+    resident = {rank: most for rank, _, _, most, _ in counters(db, part, "resident", by_rank=True)}
     for row in found:
-        row["seconds"] = seconds
+        row.update(seconds=seconds, cpu_ns=cpu.get(row["rank"]), memory=resident.get(row["rank"]))
     return found
 
 
@@ -169,7 +174,7 @@ def counters(db: sqlite3.Connection, part: Range, kind: str, by_rank: bool = Fal
     or ranks."""
     if kind not in KINDS:
         raise Wrong(f"there is no kind of counter {kind[:40]!r}")
-    if part.whole() or kind == "queue":
+    if part.whole() or kind in GAUGES:
         source, where, values = "totals", "totals.job = ?", [part.job]
     else:
         source = "changes JOIN spans ON spans.id = span"
@@ -188,8 +193,9 @@ def counters(db: sqlite3.Connection, part: Range, kind: str, by_rank: bool = Fal
 
 
 def calls(db: sqlite3.Connection, part: Range) -> list[dict]:
-    """Returns the counters of MPI functions, and the seconds and ranks that they cover; if they are of several ranks, also the 99th percentile of the
-    ranks' mean call times (`p99`, nanoseconds), and the rank whose calls take longest."""
+    """Returns the counters of MPI functions, the seconds and ranks that they cover, and the rank whose calls take longest, if there are several.
+    `median`, `p99`: nanoseconds that 50 % and 99 % of the calls do not exceed, and `durations`: calls by the beginning of their class; None and
+    empty for runs of older versions, and where no call was counted by duration."""
     began, seen = db.execute("SELECT began, seen FROM jobs WHERE id = ?", (part.job,)).fetchone()
     begin, end = part.times()
     seconds = max(1e-3, min(end, seen) - max(begin, began))
@@ -197,12 +203,63 @@ def calls(db: sqlite3.Connection, part: Range) -> list[dict]:
     for rank, name, *figures in counters(db, part, "call", by_rank=True):
         by_name.setdefault(name, []).append((rank, *figures))
     count = len({rank for rows in by_name.values() for rank, *_ in rows})
+    lengths = durations.by_function((key, count) for key, count, _, _ in counters(db, part, "duration"))
     found = []
     for name, rows in by_name.items():
         means = sorted((ns / count, rank) for rank, count, _, ns in rows if count and ns)
-        found.append({"name": name, "count": sum(row[1] for row in rows), "bytes": sum(row[2] for row in rows), "ns": sum(row[3] for row in rows), "seconds": seconds, "ranks": count,
-                      "p99": means[math.ceil(0.99 * len(means)) - 1][0] if means else 0.0, "worst": means[-1][1] if len(means) > 1 else None})
+        number = sum(row[1] for row in rows)
+        classes = durations.whole(lengths.get(name, {}), number)
+        found.append({"name": name, "count": number, "bytes": sum(row[2] for row in rows), "ns": sum(row[3] for row in rows), "seconds": seconds, "ranks": count,
+                      "median": durations.quantile(classes, 0.5), "p99": durations.quantile(classes, 0.99), "durations": list(classes.items()),
+                      "worst": means[-1][1] if len(means) > 1 else None})
     return found
+
+
+def deaths(db: sqlite3.Connection, part: Range) -> list[dict]:
+    """Returns the ranks that ended without MPI_Finalize, those that were seen at the same time as one, the first ones first."""
+    if not has(db, "deaths"):
+        return []
+    found: dict[float, list[int]] = {}
+    for rank, time in db.execute("SELECT rank, time FROM deaths WHERE job = ? AND time > ? AND time <= ? ORDER BY time, rank", (part.job, *part.times())):
+        if part.has(rank):
+            found.setdefault(time, []).append(rank)
+    return [{"time": time, "ranks": ", ".join(ranges(numbers)), "count": len(numbers)} for time, numbers in list(found.items())[:MARKS_MOST]]
+
+
+def reports(db: sqlite3.Connection, part: Range) -> list[dict]:
+    """Returns the checker's reports that began in the chosen time, those with equal texts as one, the first ones first."""
+    if not has(db, "reports"):
+        return []
+    found: dict[str, dict] = {}
+    for rank, time, times, text in db.execute("SELECT rank, time, times, text FROM reports WHERE job = ? AND time > ? AND time <= ? ORDER BY time, rank, number",
+                                              (part.job, *part.times())):
+        if not part.has(rank):
+            continue
+        row = found.setdefault(text, {"text": text, "time": time, "times": 0, "ranks": []})
+        row["times"] += times
+        row["ranks"].append(rank)
+    return [{**row, "ranks": ", ".join(ranges(row["ranks"])), "count": len(row["ranks"])} for row in list(found.values())[:REPORTS_MOST]]
+
+
+def series(db: sqlite3.Connection, part: Range, kind: str) -> dict:
+    """Returns counts per second over time of the most frequent counters of a kind: {"time": [...], "rates": {name: [...]}}."""
+    if kind not in KINDS or kind in PEERS:
+        raise Wrong(f"there is no series of {kind[:40]!r}")
+    spans = {number: (began, ended) for number, began, ended in db.execute(
+        "SELECT id, began, ended FROM spans WHERE job = ? AND what = ? AND ended > ? AND ended <= ? ORDER BY ended", (part.job, CHANGES, *part.times()))}
+    names, counts, sums = dict(db.execute("SELECT id, name FROM names")), {}, {}
+    ranked = "" if part.ranks is None else ", rank"
+    for span, key, count, *rank in db.execute(f"SELECT span, key, sum(count){ranked} FROM changes JOIN spans ON spans.id = span WHERE spans.job = ? AND what = ? AND spans.ended > ? "
+                                              f"AND spans.ended <= ? AND kind = ? GROUP BY span, key{ranked}", (part.job, CHANGES, *part.times(), KINDS[kind])):
+        if count and (not rank or part.has(rank[0])):
+            counts[key, span] = counts.get((key, span), 0) + count
+            sums[key] = sums.get(key, 0) + count
+    chosen = sorted(sums, key=lambda key: (-sums[key], key))[:SERIES_MOST]
+    step = -(-len(spans) // POINTS_MOST) or 1
+    groups = [list(spans)[first:first + step] for first in range(0, len(spans), step)]
+    lengths = [max(1e-3, sum(spans[span][1] - spans[span][0] for span in group)) for group in groups]
+    return {"time": [spans[group[-1]][1] for group in groups], "left_out": len(sums) - len(chosen),
+            "rates": {names.get(key, str(key)): [round(sum(counts.get((key, span), 0) for span in group) / length, 3) for group, length in zip(groups, lengths)] for key in chosen}}
 
 
 def timeline(db: sqlite3.Connection, part: Range, most: int = POINTS_MOST) -> dict[str, list]:

@@ -51,6 +51,8 @@ VIEWS = {
     "timeline": """SELECT jobs.key AS job, spans.began, spans.ended, least, mean, most, mpi, slowest, messages, bytes, posted, unexpected,
                    unexpected_bytes FROM points JOIN spans ON spans.id = span JOIN jobs ON jobs.id = spans.job""",
     "phase_marks": "SELECT jobs.key AS job, rank, number, time, level FROM marks JOIN jobs ON jobs.id = marks.job",
+    "rank_deaths": "SELECT jobs.key AS job, rank, time FROM deaths JOIN jobs ON jobs.id = deaths.job",
+    "checker_reports": "SELECT jobs.key AS job, rank, number, time, times, text FROM reports JOIN jobs ON jobs.id = reports.job",
     "job_origins": "SELECT jobs.key AS job, user, command, batch, batch_job, batch_name FROM origins JOIN jobs ON jobs.id = origins.job",
     "host_figures": "SELECT time, host, names.name AS name, value FROM machine JOIN names ON names.id = what",
 }
@@ -58,10 +60,12 @@ VIEWS = {
 # Later additions, which a file of this version may lack. They are added when an old file is next written.
 LATER = {
     "marks": "marks(job INTEGER, rank INTEGER, number INTEGER, time REAL, level INTEGER, PRIMARY KEY(job, rank, number)) WITHOUT ROWID",
+    "deaths": "deaths(job INTEGER, rank INTEGER, time REAL, PRIMARY KEY(job, rank)) WITHOUT ROWID",
+    "reports": "reports(job INTEGER, rank INTEGER, number INTEGER, time REAL, times INTEGER, text TEXT, PRIMARY KEY(job, rank, number)) WITHOUT ROWID",
     "origins": "origins(job INTEGER PRIMARY KEY, user TEXT, command TEXT, batch TEXT, batch_job TEXT, batch_name TEXT)",
 }
 ADDED = "".join(f"CREATE TABLE IF NOT EXISTS {table};" for table in LATER.values()) + "".join(f"CREATE VIEW IF NOT EXISTS {name} AS {select};" for name, select in VIEWS.items())
 
 # Tables with rows of a job, and the column that names the job; for saving and forgetting.
-OF_A_JOB = {"jobs": "id", "ranks": "job", "spans": "job", "totals": "job", "marks": "job", "origins": "job"}
+OF_A_JOB = {"jobs": "id", "ranks": "job", "spans": "job", "totals": "job", "marks": "job", "origins": "job", "reports": "job", "deaths": "job"}
 OF_A_SPAN = ("samples", "points", "changes")

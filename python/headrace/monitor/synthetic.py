@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from headrace.monitor.model import Brief, Count, Details, Mark, Origin, Rank, Reading, Sweep, size_class
+from headrace.monitor.model import Brief, Count, Details, Mark, Origin, Rank, Reading, Report, Sweep, size_class
 
 _FACE = 32 * 32 * 8  # bytes of a face of the halo
 _STEPS = 200  # per second
@@ -56,6 +56,8 @@ class Job:
     device: bool = True
     seed: int = 1
     origin: Origin = Origin("ada", "./halo3d --local 32 --steps 100000", "Slurm", "48213", "halo-weak-256")
+    died: tuple[int, ...] = ()  # ranks that end without MPI_Finalize
+    reports: tuple[str, ...] = ()  # reports of the checker; number n is one of every rank that n + 1 divides
     per_node: int = 0  # number of ranks on each host (node0001 and so on); 0: all ranks are on one host, "synthetic"
 
 
@@ -95,7 +97,8 @@ class Synthetic:
                    job.origin)
         waits = rank != job.slow % job.ranks and elapsed < job.seconds
         return Reading(who, brief, elapsed >= job.seconds, self._details(job, rank, peers, steps, wait) if details else None,
-                       "MPI_Waitall" if waits else "", job.slow % job.ranks if waits else None, self._marks(job, rank, steps) if details else ())
+                       "MPI_Waitall" if waits else "", job.slow % job.ranks if waits else None, self._marks(job, rank, steps) if details else (),
+                       rank in job.died and elapsed >= job.seconds, self._reports(job, rank) if details else ())
 
     def _marks(self, job: Job, rank: int, steps: int) -> tuple[Mark, ...]:
         """Returns the marks of two alternating phases of unequal length, which ranks enter at slightly different times."""
@@ -103,10 +106,23 @@ class Synthetic:
         return tuple(Mark(number, job.began + (number + 1 - (number % 2) * 0.4) * _PHASE_STEPS / _STEPS + rank * 1e-4, 2 + number % 2)
                      for number in range(max(0, count - 64), count))
 
+    @staticmethod
+    def _reports(job: Job, rank: int) -> tuple[Report, ...]:
+        texts = [text for number, text in enumerate(job.reports) if rank % (number + 1) == 0]
+        return tuple(Report(number, job.began + 5 + number, 1, text) for number, text in enumerate(texts))
+
     def _wait(self, job: Job, rank: int, elapsed: float) -> int:
         if rank == job.slow % job.ranks:
             return int(elapsed * 2e7)
         return int(elapsed * 1e9 * (0.22 + self._pace[job.key][rank]))
+
+    @staticmethod
+    def _durations(sends: int, steps: int, slow: bool) -> dict[str, Count]:
+        """Returns calls by duration: one in fifty of the MPI_Waitall takes much longer than the others, except in the slow rank."""
+        late = 0 if slow else steps // 50
+        counts = {"MPI_Isend 2048-4095": sends - sends // 9, "MPI_Isend 8192-16383": sends // 9, "MPI_Irecv 1024-2047": sends, "MPI_Allreduce 16384-32767": steps - steps // 4, "MPI_Allreduce 32768-65535": steps // 4,
+                  "MPI_Waitall 524288-1048575": steps - late, "MPI_Waitall 16777216-33554431": late}
+        return {key: Count(count) for key, count in counts.items() if count}
 
     def _details(self, job: Job, rank: int, peers: list[int], steps: int, wait: int) -> Details:
         sends = steps * len(peers)
@@ -136,4 +152,7 @@ class Synthetic:
             "library": {"device_ipc_hits": Count(direct), "device_ipc_misses": Count(len(peers))},
             "queue": {"posted": Count(len(peers), 2 * len(peers)), "unexpected": Count(min(3, sends), 9)},
             "phase": {"marks": Count(steps // _PHASE_STEPS)},
+            "cpu": {"process": Count(ns=steps * 5_000_000)},
+            "resident": {"process": Count((900 + rank % 7) << 20, (1000 + rank % 7) << 20)},
+            "duration": self._durations(sends, steps, rank == slow),
         }

@@ -10,7 +10,7 @@ import sqlite3
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from headrace.monitor.model import GAUGES, KINDS, PEERS, SUMS, Brief, Count, Origin, Reading, Sweep, clean
+from headrace.monitor.model import GAUGES, KINDS, PEERS, SUMS, Brief, Count, Origin, Reading, Report, Sweep, clean
 from headrace.monitor.points import keep, point
 from headrace.monitor.schema import CHANGES, SAMPLES
 
@@ -34,6 +34,7 @@ class _Known:
     ended: bool = False
     marks: dict[int, int] = field(default_factory=dict)  # number of marks written, by rank
     origin: Origin = Origin()
+    reports: dict[int, tuple[Report, ...]] = field(default_factory=dict)  # as last written, by rank
 
 
 class Writer:
@@ -86,9 +87,11 @@ class Writer:
             known.ended = False
         self._origin(known, readings)
         self._samples(known, readings, now)
+        self.db.executemany("INSERT OR IGNORE INTO deaths VALUES (?, ?, ?)", [(known.id, reading.rank.rank, now) for reading in readings if reading.died])
         if any(reading.details is not None for reading in readings):
             self._changes(known, readings, now)
             self._marks(known, readings)
+            self._reports(known, readings)
             # The details of an ended job are read a last time before it counts as ended.
             known.ended = not unseen and all(reading.ended for reading in readings)
         self.db.execute("UPDATE jobs SET seen = ?, ended = ? WHERE id = ?", (now, known.ended, known.id))
@@ -120,6 +123,13 @@ class Writer:
         if count > _MARKS_MOST:  # the oldest are dropped
             last = self.db.execute("SELECT time FROM marks WHERE job = ? ORDER BY time LIMIT 1 OFFSET ?", (known.id, count - _MARKS_MOST * 3 // 4)).fetchone()[0]
             self.db.execute("DELETE FROM marks WHERE job = ? AND time < ?", (known.id, last))
+
+    def _reports(self, known: _Known, readings: list[Reading]) -> None:
+        for reading in readings:
+            rank = reading.rank.rank
+            if reading.reports and reading.reports != known.reports.get(rank):
+                known.reports[rank] = reading.reports
+                self.db.executemany("INSERT OR REPLACE INTO reports VALUES (?, ?, ?, ?, ?, ?)", [(known.id, rank, *report) for report in reading.reports])
 
     def _meet(self, key: str, readings: list[Reading]) -> _Known:
         first = readings[0].rank  # a source has cleaned its names

@@ -8,15 +8,15 @@
 #include "coll/execute.hpp"
 #include "coll/shared/wait.hpp"
 #include "coll/view_tools.hpp"
-#include "layout/device/resident_copy.hpp"
+#include "layout/device/chunk_copy.hpp"
 #include "mem/device/pinned_staging.hpp"
 #include "mem/device/two_rows.hpp"
-#include "mem/device/work_event.hpp"
 
 namespace hr::coll::device {
 namespace {
 
 using layout::View;
+using layout::device::ChunkCopy;
 using mem::device::Context;
 using mem::device::Current;
 using mem::device::DeviceAddress;
@@ -55,7 +55,7 @@ class Mirror {
   Mirror& operator=(const Mirror&) = delete;
   // Waits for the copies: when the task is abandoned, nothing may write to the memory any more.
   ~Mirror() {
-    while ((copies_.recorded() || resident_copy_.active()) && !(*this)()) spin_pause();
+    while (copy_.under_way() && !(*this)()) spin_pause();
   }
 
   // Prepares the copy; does nothing if the buffer is not on a device, or cannot be copied: managed memory may have
@@ -83,31 +83,19 @@ class Mirror {
   // Blocks that the algorithm sees.
   [[nodiscard]] const Blocks& blocks() const noexcept { return blocks_; }
 
-  Status start_out() {
-    if (typed_) return layout::copy(device_->all(), typed_->view());
-    return begin_resident(true) ? kOk : start_out_by_engine();
-  }
-
-  Status start_in() {
-    if (typed_) return layout::copy(typed_->view(), device_->all());
-    return begin_resident(false) ? kOk : start_in_by_engine();
-  }
+  Status start_out() { return typed_ ? layout::copy(device_->all(), typed_->view()) : start(Way::kOut); }
+  Status start_in() { return typed_ ? layout::copy(typed_->view(), device_->all()) : start(Way::kIn); }
 
   // Condition (shared/wait.hpp): true once the started copies are done.
   bool operator()() {
-    bool done = true;
-    if (resident_copy_.active()) {
-      status_ = layout::device::poll_resident_copy(resident_copy_, &done, [&](Context&) -> Status {
-        return out_ ? start_out_by_engine() : start_in_by_engine();
-      });
-    } else {
-      status_ = copies_.poll("a copy of a collective's buffer", &done);
-    }
+    bool done = false;
+    status_ = copy_.poll(&done);
     return done;
   }
   [[nodiscard]] Status status() const noexcept { return status_; }
 
  private:
+  using Way = ChunkCopy::Way;
   // A piece of contiguous device memory, and the offset of its copy.
   struct Segment {
     DeviceAddress address;
@@ -161,70 +149,34 @@ class Mirror {
     return staging_.take(*context, bytes);
   }
 
-  // Leaves the copy to the resident copy kernel of the device if that runs; if not, launches it for the following
-  // copies.
-  bool begin_resident(bool out) {
-    if (segments_.size() != 1 || segments_[0].bytes > knobs().device_resident_copy_bytes) return false;
-    const Segment& only = segments_[0];
-    const std::size_t bytes = only.bytes;
-    Context* context = nullptr;
-    if (!Context::of(where_, &context).ok() || context->time_sliced()) return false;
-    const Current current(*context);
-    if (!current.status().ok()) return false;
-    out_ = out;
-    const DeviceAddress host = staging_.address() + only.at;
-    if (resident_copy_.begin(*context, out ? host : only.address, out ? only.address : host, bytes)) return true;
-    context->resident_copier().launch(bytes);
-    return false;
-  }
-
-  Status start_out_by_engine() {
-    return start(1, [&](Context& context, mem::device::StreamHandle stream, const Segment& segment) -> Status {
-      HR_DEVICE(context.device(), copy_async, (staging_.address() + segment.at, segment.address, segment.bytes, stream),
-                "%zu bytes of a collective", segment.bytes);
-      return kOk;
-    });
-  }
-
-  Status start_in_by_engine() {
-    std::size_t rows_at = segment_bytes_;
-    return start(0, [&](Context& context, mem::device::StreamHandle stream, const Segment& segment) -> Status {
-      const TwoRows rows{segment.bytes};
-      if (context.time_sliced() && TwoRows::serves(segment.bytes)) {
-        rows.lay_out(staging_.data() + segment.at, staging_.data() + rows_at);
-        HR_TRY(rows.start_in(context, stream, staging_.address() + rows_at, segment.address));
-        rows_at += rows.span();
-        return kOk;
-      }
-      HR_DEVICE(context.device(), copy_async, (segment.address, staging_.address() + segment.at, segment.bytes, stream),
-                "%zu bytes of a collective", segment.bytes);
-      return kOk;
-    });
-  }
-
-  template <class Copy>
-  Status start(int lane, const Copy& copy) {
+  Status start(Way way) {
     Context* context = nullptr;
     HR_TRY(Context::of(where_, &context));
-    const Current current(*context);
-    HR_TRY(current.status());
-    mem::device::StreamHandle stream = nullptr;
-    HR_TRY(context->copy_stream(lane, &stream));
-    for (const Segment& segment : segments_) HR_TRY(copy(*context, stream, segment));
-    return copies_.record(*context, stream);
+    ranges_.clear();
+    std::size_t rows_at = segment_bytes_;
+    for (const Segment& segment : segments_) {
+      ChunkCopy::Range& range = ranges_.emplace_back();
+      range = {segment.address, staging_.address() + segment.at, segment.bytes};
+      if (way == Way::kOut || !context->time_sliced() || !TwoRows::serves(segment.bytes)) continue;
+      const TwoRows rows{segment.bytes};
+      rows.lay_out(staging_.data() + segment.at, staging_.data() + rows_at);
+      range.staging = staging_.address() + rows_at;
+      range.rows = true;
+      rows_at += rows.span();
+    }
+    return copy_.move(way, *context, ranges_);
   }
 
   const Blocks* device_ = nullptr;
   Blocks blocks_;
   mem::Location where_;
   std::vector<Segment> segments_;
+  std::vector<ChunkCopy::Range> ranges_;
   std::size_t segment_bytes_ = 0;  // length of all segments' copies; their rows (TwoRows) follow
   std::vector<Count> displacements_;
   std::optional<TypedScratch> typed_;
   mem::device::PinnedStaging staging_;
-  mem::device::WorkEvent copies_;
-  mem::device::ResidentCopy resident_copy_;
-  bool out_ = false;  // the resident copy's direction
+  ChunkCopy copy_;  // destroyed before the memory
   Status status_{};
 };
 

@@ -23,6 +23,20 @@ Status in_context_of(const View& view, const Work& work) {
   return work(*context);
 }
 
+// Puts the copy of a range into the stream.
+Status enqueue(ChunkCopy::Way way, Context& context, mem::device::StreamHandle stream, const ChunkCopy::Range& range) {
+  const bool out = way == ChunkCopy::Way::kOut;
+  if (range.rows) {
+    const mem::device::TwoRows rows{range.bytes};
+    return out ? rows.start_out(context, stream, range.device, range.staging)
+               : rows.start_in(context, stream, range.staging, range.device);
+  }
+  HR_DEVICE(context.device(), copy_async,
+            (out ? range.staging : range.device, out ? range.device : range.staging, range.bytes, stream),
+            "%zu bytes between %#llx and staging memory at %#llx", range.bytes, range.device, range.staging);
+  return kOk;
+}
+
 }  // namespace
 
 bool movable(const View& view) {
@@ -56,35 +70,18 @@ Status map_peer_memory(const View& view, int process, const Export& memory) {
   });
 }
 
-Status ChunkCopy::move_contiguous(Context& context, DeviceAddress target, DeviceAddress source, std::size_t bytes) {
-  mem::device::StreamHandle stream = nullptr;
-  HR_TRY(context.copy_stream(lane_, &stream));
-  HR_DEVICE(context.device(), copy_async, (target, source, bytes, stream),
-            "%zu bytes from %#llx to %#llx, one of them staging memory", bytes, source, target);
-  return work_event_.record(context, stream);
-}
-
 Status ChunkCopy::move(Way way, const View& view, std::size_t first, std::size_t bytes, Context& context,
                        DeviceAddress chunk, In in, int process) {
   // One stream per direction, so that copies for messages to and from the same process run concurrently.
   lane_ = 2 * process + (way == Way::kOut ? 1 : 0);
-  if (view.contiguous && in != In::kPinnedRows) {
-    const DeviceAddress data = reinterpret_cast<std::uintptr_t>(view.data()) + first;
-    const DeviceAddress target = way == Way::kOut ? chunk : data;
-    const DeviceAddress source = way == Way::kOut ? data : chunk;
+  if (view.contiguous) {
+    const Range range{reinterpret_cast<std::uintptr_t>(view.data()) + first, chunk, bytes, in == In::kPinnedRows};
     const bool attend = in == In::kDevice && bytes <= knobs().device_resident_copy_bytes && !context.time_sliced();
-    if (attend && resident_copy_.begin(context, target, source, bytes)) return kOk;
-    return move_contiguous(context, target, source, bytes);
+    if (attend && begin_resident(way, context, range)) return kOk;
+    return move_ranges(way, context, {&range, 1});
   }
   mem::device::StreamHandle stream = nullptr;
   HR_TRY(context.copy_stream(lane_, &stream));
-  if (view.contiguous) {
-    const DeviceAddress data = reinterpret_cast<std::uintptr_t>(view.data()) + first;
-    const mem::device::TwoRows rows{bytes};
-    HR_TRY(way == Way::kOut ? rows.start_out(context, stream, data, chunk)
-                            : rows.start_in(context, stream, chunk, data));
-    return work_event_.record(context, stream);
-  }
   SideShape side;
   HR_TRY(side_of(view, context, &side));
   const SideShape packed = packed_side(chunk, first);
@@ -95,6 +92,30 @@ Status ChunkCopy::move(Way way, const View& view, std::size_t first, std::size_t
     return fail(Errc::kUnsupportedOperation, "the library has no kernels for device %d", context.device());
   }
   return work_event_.record(context, stream);
+}
+
+bool ChunkCopy::begin_resident(Way way, Context& context, const Range& range) {
+  const bool out = way == Way::kOut;
+  return resident_copy_.begin(context, out ? range.staging : range.device, out ? range.device : range.staging,
+                              range.bytes);
+}
+
+Status ChunkCopy::move_ranges(Way way, Context& context, std::span<const Range> ranges) {
+  mem::device::StreamHandle stream = nullptr;
+  HR_TRY(context.copy_stream(lane_, &stream));
+  for (const Range& range : ranges) HR_TRY(enqueue(way, context, stream, range));
+  return work_event_.record(context, stream);
+}
+
+Status ChunkCopy::move(Way way, Context& context, std::span<const Range> ranges) {
+  const Current current(context);
+  HR_TRY(current.status());
+  lane_ = way == Way::kOut ? 1 : 0;
+  if (ranges.size() == 1 && ranges[0].bytes <= knobs().device_resident_copy_bytes && !context.time_sliced()) {
+    if (begin_resident(way, context, ranges[0])) return kOk;
+    context.resident_copier().launch(ranges[0].bytes);
+  }
+  return move_ranges(way, context, ranges);
 }
 
 Status ChunkCopy::pack(const View& from, std::size_t first, std::size_t bytes, DeviceAddress chunk, In in,
@@ -122,8 +143,9 @@ Status ChunkCopy::poll(bool* done) {
       resident_copy_.active()
           ? poll_resident_copy(resident_copy_, done,
                                [&](Context& context) {
-                                 return move_contiguous(context, resident_copy_.target(), resident_copy_.source(),
-                                                        resident_copy_.bytes());
+                                 const Range range{resident_copy_.target(), resident_copy_.source(),
+                                                   resident_copy_.bytes()};
+                                 return move_ranges(Way::kIn, context, {&range, 1});  // from one to the other
                                })
           : work_event_.poll("a staged copy", done);
   if (*done) unpin();

@@ -46,14 +46,27 @@ class ChunkCopy {
   // Does the same for a chunk `at` bytes into an allocation of another process.
   Status unpack(const View& to, std::size_t first, std::size_t bytes, const mem::device::Export& memory, std::size_t at,
                 int process);
+
+  // Does the same for whole ranges of device memory, which have one end. `rows`: they are laid out as rows in staging
+  // memory. A single short range is left to the resident copy kernel; if that does not run, it is launched for the
+  // following copies.
+  enum class Way { kOut, kIn };  // out of the device's memory, or into it
+  struct Range {
+    mem::device::DeviceAddress device = 0;
+    mem::device::DeviceAddress staging = 0;
+    std::size_t bytes = 0;
+    bool rows = false;
+  };
+  Status move(Way way, mem::device::Context& context, std::span<const Range> ranges);
+
+  [[nodiscard]] bool under_way() const noexcept { return resident_copy_.active() || work_event_.recorded(); }
   Status poll(bool* done);
 
  private:
-  enum class Way { kOut, kIn };
   Status move(Way way, const View& view, std::size_t first, std::size_t bytes, mem::device::Context& context,
               mem::device::DeviceAddress chunk, In in, int process);
-  Status move_contiguous(mem::device::Context& context, mem::device::DeviceAddress target,
-                         mem::device::DeviceAddress source, std::size_t bytes);
+  bool begin_resident(Way way, mem::device::Context& context, const Range& range);
+  Status move_ranges(Way way, mem::device::Context& context, std::span<const Range> ranges);
   void unpin() noexcept;
 
   mem::device::WorkEvent work_event_;

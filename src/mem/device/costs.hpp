@@ -1,8 +1,7 @@
 // Costs of a maker's devices, for the models that choose among ways to move data (p2p/protocol/rendezvous.hpp). They do
 // not depend on the transport.
 //
-// The defaults are those of server devices; the open() of a maker (mem/device.hpp) may set others. Owner: process-wide,
-// constant once the driver has been found. Threads: as for the driver's table.
+// They are those of server devices. Constant. Threads: any.
 #pragma once
 
 namespace hr::mem::device {
@@ -19,7 +18,7 @@ struct Costs {
   double piece_seconds = 20e-6;    // a blocking copy of a short piece
 };
 
-[[nodiscard]] const Costs& costs() noexcept;
-void set_costs(const Costs& costs) noexcept;
+inline constexpr Costs kCosts{};
+[[nodiscard]] constexpr const Costs& costs() noexcept { return kCosts; }
 
 }  // namespace hr::mem::device

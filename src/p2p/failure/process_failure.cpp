@@ -7,11 +7,14 @@
 
 #include "base/log.hpp"
 #include "boot/boot.hpp"
+#include "boot/process_name.hpp"
 #include "p2p/core/steps.hpp"
 #include "p2p/progress.hpp"
 
 namespace hr::p2p {
 namespace {
+
+std::string name(int proc) { return boot::process_name(boot::processes(), proc); }
 
 int sender(std::uint32_t context, int index) {
   const auto ask = engine()->context_members.sender;
@@ -49,7 +52,7 @@ Status can_complete_from_any_source(std::uint32_t context) {
   if (!anyone) return failed >= 0 ? failure_error(failed) : kOk;
   if (news < 0) return kOk;
   return fail(Errc::kProcFailedPending,
-              "rank %d, from which a message may have been expected, cannot be reached any more: %s", news,
+              "%s, from which a message may have been expected, cannot be reached any more: %s", name(news).c_str(),
               peer_of(news).why_failed.c_str());
 }
 
@@ -77,7 +80,8 @@ std::span<const int> failed_processes() noexcept {
 bool has_failed(int proc) noexcept { return peer_of(proc).failed; }
 
 Status failure_error(int proc) {
-  return fail(Errc::kProcFailed, "rank %d cannot be reached any more: %s", proc, peer_of(proc).why_failed.c_str());
+  return fail(Errc::kProcFailed, "%s cannot be reached any more: %s", name(proc).c_str(),
+              peer_of(proc).why_failed.c_str());
 }
 
 void mark_failed(int proc, Status why) {
@@ -90,7 +94,7 @@ void mark_failed(int proc, Status why) {
   peer.connected = false;
   peer.plain_below = 0;
   peer.why_failed = text.empty() ? "its path failed with error class " + std::to_string(why.code()) : std::move(text);
-  log::write(log::Level::kDecision, "rank %d has failed: %s", proc, peer.why_failed.c_str());
+  log::write(log::Level::kDecision, "%s has failed: %s", name(proc).c_str(), peer.why_failed.c_str());
   note_failure();
   mark_busy(peer);
   wake_waiting();

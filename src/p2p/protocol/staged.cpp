@@ -22,9 +22,9 @@ struct State final : FileState {
 State& state() { return own<State>(); }
 
 bool advance(void*) {
-  bool moved = advance_sends();
+  bool moved = sends().advance();
   moved |= advance_receives();
-  const bool under_way = sending() || receiving();
+  const bool under_way = sends().any() || receiving();
   state().polled.hold(under_way);
   if (!under_way) remove_hook(&advance, nullptr);
   return moved;
@@ -92,9 +92,9 @@ Status begin(const ReadyToSend& rts, Request& receive) {
   return kOk;
 }
 
-bool idle() noexcept { return !sending() && !receiving() && !chunks_away(); }
+bool idle() noexcept { return !sends().any() && !receiving() && !chunks_away(); }
 
-bool holds(const Request& request) noexcept { return holds_send(request) || holds_receive(request); }
+bool holds(const Request& request) noexcept { return sends().holds(request) || holds_receive(request); }
 
 void finalize() {
   remove_hook(&advance, nullptr);
@@ -124,7 +124,7 @@ std::uint64_t flags_of(const layout::View& data) {
 
 void watch() {
   add_hook(&advance, nullptr);
-  state().polled.hold(sending() || receiving());
+  state().polled.hold(sends().any() || receiving());
 }
 
 }  // namespace staged

@@ -3,20 +3,19 @@
 // messages between them overlap. Chunks are pinned memory that the processes share, or, from device to device if the
 // peer can map it, device memory of the sender (pool, VMM and managed memory cannot be mapped themselves).
 //
-// The receiver chooses (begin() in staged.cpp; wire::Way in the clear-to-send). The message of a piece names its
-// location (wire::Piece), and the receiver returns the chunk (wire::kChunk). The sender serves its messages in turn, a
-// chunk each. If no chunk is returned for a while, a message continues through the transport (as a stream does), so
-// that a receiver that makes no progress does not hold up others; so does a message for which there is no staging
-// memory. If a copy fails, both processes end the message: the sender reports how many bytes will not arrive. No call
-// waits: a progress hook polls the pending copies. Data on devices is ordered after the default streams because all
-// work is put on blocking streams (mem/device/context.hpp). Owner: the tables in staged_send.cpp and
-// staged_receive.cpp, until everything in them is complete. Threads: library lock.
+// The receiver chooses (begin() in staged.cpp; wire::Way in the clear-to-send). The sender's half is a PieceSends whose
+// carrier lends the chunk: the message of a piece names its location (wire::Piece), and the receiver returns the chunk
+// (wire::kChunk). A message for which there is no staging memory goes through the transport. If a copy fails, both
+// processes end the message. Data on devices is ordered after the default streams because all work is put on blocking
+// streams (mem/device/context.hpp). Owner: the tables in staged_send.cpp and staged_receive.cpp, until everything in
+// them is complete. Threads: library lock.
 #pragma once
 
 #include <cstdint>
 
 #include "mem/device/ipc.hpp"
 #include "p2p/core/engine.hpp"
+#include "p2p/protocol/piece_sends.hpp"
 #include "p2p/protocol/rendezvous.hpp"
 
 namespace hr::p2p::staged {
@@ -38,11 +37,8 @@ bool export_chunks(const Peer& peer, const layout::View& data, mem::device::Expo
 bool begin_send(int to_proc, Request& send, std::uint8_t way);
 // Handles the return of a chunk; false if that process does not have it.
 [[nodiscard]] bool arrive_chunk(int from_proc, std::uint64_t memory, std::uint32_t chunk);
-bool advance_sends();
-[[nodiscard]] bool sending() noexcept;
-[[nodiscard]] bool holds_send(const Request& send) noexcept;
-// Handles the failure of a receiver (process_failure.hpp): frees its chunks, and ends sends to it once no copy is
-// pending.
+[[nodiscard]] PieceSends& sends();
+// Handles the failure of a receiver (process_failure.hpp): frees its chunks, and ends sends to it.
 void fail_pending(int proc);
 // True if another process has a chunk.
 [[nodiscard]] bool chunks_away() noexcept;

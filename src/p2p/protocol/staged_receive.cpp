@@ -1,15 +1,14 @@
 // The receiver's half: copies pieces out of chunks, which are then returned.
 #include <algorithm>
 #include <cstring>
-#include <deque>
 #include <map>
 #include <vector>
 
 #include "base/log.hpp"
-#include "layout/device/chunk_copy.hpp"
 #include "mem/device/pinned.hpp"
 #include "mem/device/two_rows.hpp"
 #include "p2p/core/steps.hpp"
+#include "p2p/protocol/piece_receives.hpp"
 #include "p2p/protocol/staged.hpp"
 
 namespace hr::p2p::staged {
@@ -18,26 +17,21 @@ namespace {
 using layout::device::ChunkCopy;
 
 // A piece that is being copied out of its chunk.
-struct Arrival {
-  Request* receive;
-  std::uint32_t chunk;
-  wire::Piece piece;
-  bool rows;
-  ChunkCopy copy;
+struct Arrival : PieceOnItsWay {
+  std::uint64_t memory = 0;  // of the chunk (wire::Piece)
 };
 
-// This process's state for one sender.
+// The memory of one sender.
 struct Sender {
-  std::deque<Arrival> arrivals;  // pieces, in the order in which their copies end
   mem::device::PinnedRange pinned;
   bool pin_refused = false;
-  std::vector<mem::device::Export> chunks;  // device memory of the sender
+  std::vector<mem::device::Export> chunks;  // device memory
 };
 
 struct State final : FileState {
   std::map<int, Sender> senders;  // indexed by process
-  std::size_t under_way = 0;      // number of arrivals
-  bool noted = false;             // a failure to pin shared memory has been logged
+  PieceReceives<Arrival> arrivals;
+  bool noted = false;  // a failure to pin shared memory has been logged
 };
 State& state() { return own<State>(); }
 
@@ -61,16 +55,15 @@ const mem::device::Export* chunks_of(const Sender& sender, std::uint64_t memory)
   return found == sender.chunks.end() ? nullptr : &*found;
 }
 
-Status start(int from_proc, Sender& sender, Arrival& arrival, std::size_t offset) {
+Status start(Sender& sender, Arrival& arrival, const wire::Piece& piece, bool rows) {
   const layout::View& target = arrival.receive->view_;
-  const wire::Piece& piece = arrival.piece;
   if (piece.memory == 0) {
-    return arrival.copy.unpack(target, offset, piece.bytes, sender.pinned.address() + piece.at,
-                               arrival.rows ? ChunkCopy::In::kPinnedRows : ChunkCopy::In::kPinned, from_proc);
+    return arrival.copy.unpack(target, arrival.offset, piece.bytes, sender.pinned.address() + piece.at,
+                               rows ? ChunkCopy::In::kPinnedRows : ChunkCopy::In::kPinned, arrival.from);
   }
   const mem::device::Export* const memory = chunks_of(sender, piece.memory);
-  if (memory == nullptr) return fail(Errc::kOther, "staging memory of rank %d does not exist any more", from_proc);
-  return arrival.copy.unpack(target, offset, piece.bytes, *memory, piece.at, from_proc);
+  if (memory == nullptr) return fail(Errc::kOther, "staging memory of rank %d does not exist any more", arrival.from);
+  return arrival.copy.unpack(target, arrival.offset, piece.bytes, *memory, piece.at, arrival.from);
 }
 
 // Unpacks with the CPU.
@@ -90,15 +83,6 @@ bool lies_in_memory(int from_proc, const wire::Piece& piece, bool rows) {
   }
   const mem::device::Export* const memory = chunks_of(sender_of(from_proc), piece.memory);
   return memory == nullptr || (piece.at <= memory->bytes && span <= memory->bytes - piece.at);
-}
-
-// Returns the bytes of this receive's pieces that are being copied out of chunks.
-std::size_t bytes_under_way(const Request& receive) {
-  std::size_t bytes = 0;
-  for (const auto& [proc, sender] : state().senders) {
-    for (const Arrival& each : sender.arrivals) bytes += each.receive == &receive ? each.piece.bytes : 0;
-  }
-  return bytes;
 }
 
 void give_back(int proc, std::uint32_t chunk, std::uint64_t memory) { send_control(proc, wire::chunk(chunk, memory)); }
@@ -121,9 +105,7 @@ bool arrive_piece(int from_proc, Request& receive, const transport::Header& head
   std::memcpy(&piece, payload, sizeof piece);
   const std::uint32_t chunk = wire::chunk_of(header);
   const std::size_t offset = header.words[2];
-  const std::size_t missing = missing_bytes(receive);
-  if (!lies_in(receive, offset, piece.bytes) || piece.bytes > missing - std::min(missing, bytes_under_way(receive)))
-    return false;
+  if (!state().arrivals.expects(receive, offset, piece.bytes)) return false;
   if (chunk == wire::kNoChunk) {
     account(receive, piece.bytes,
             fail(Errc::kOther, "rank %d could not read its data: %.*s", receive.completion_.source,
@@ -146,18 +128,18 @@ bool arrive_piece(int from_proc, Request& receive, const transport::Header& head
       return true;
     }
   }
-  Arrival& arrival = sender.arrivals.emplace_back();
-  arrival.receive = &receive;
+  Arrival& arrival = state().arrivals.add(receive, from_proc, offset, piece.bytes);
   arrival.chunk = chunk;
-  arrival.piece = piece;
-  arrival.rows = rows;
-  if (const Status status = start(from_proc, sender, arrival, offset); !status.ok()) {
-    sender.arrivals.pop_back();
+  arrival.memory = piece.memory;
+  arrival.copying = true;
+  arrival.copied = start(sender, arrival, piece, rows);
+  if (!arrival.copied.ok()) {
+    const Status failed = arrival.copied;
+    state().arrivals.remove_if(from_proc, [&](const Arrival& each) { return &each == &arrival; });
     give_back(from_proc, chunk, piece.memory);
-    account(receive, piece.bytes, status);
+    account(receive, piece.bytes, failed);
     return true;
   }
-  ++state().under_way;
   watch();
   return true;
 }
@@ -169,36 +151,20 @@ void forget(int from_proc, std::uint64_t memory) {
 }
 
 bool advance_receives() {
-  bool moved = false;
-  for (auto& [proc, sender] : state().senders) {
-    if (state().under_way == 0) break;
-    std::deque<Arrival>& arrivals = sender.arrivals;
-    while (!arrivals.empty()) {
-      Arrival& arrival = arrivals.front();
-      bool done = false;
-      const Status status = arrival.copy.poll(&done);
-      if (!done) break;
-      moved = true;
-      --state().under_way;
-      Request& receive = *arrival.receive;
-      const wire::Piece piece = arrival.piece;
-      give_back(proc, arrival.chunk, piece.memory);
-      arrivals.pop_front();
-      account(receive, piece.bytes, status);
-    }
-  }
-  return moved;
+  return state().arrivals.advance([](Arrival&, bool*) { return false; },
+                                  [](Arrival& arrival) {
+                                    give_back(arrival.from, arrival.chunk, arrival.memory);
+                                    account(*arrival.receive, arrival.bytes, arrival.copied);
+                                  });
 }
 
-bool holds_receive(const Request& receive) noexcept {
-  return std::any_of(state().senders.begin(), state().senders.end(), [&](const auto& each) {
-    const auto& arrivals = each.second.arrivals;
-    return std::any_of(arrivals.begin(), arrivals.end(), [&](const Arrival& one) { return one.receive == &receive; });
-  });
+bool receiving() noexcept { return state().arrivals.any(); }
+
+bool holds_receive(const Request& receive) noexcept { return state().arrivals.holds(receive); }
+
+void release_mappings() {
+  state().arrivals = {};
+  state().senders.clear();
 }
-
-bool receiving() noexcept { return state().under_way != 0; }
-
-void release_mappings() { state().senders.clear(); }
 
 }  // namespace hr::p2p::staged

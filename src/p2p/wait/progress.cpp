@@ -62,6 +62,8 @@ constexpr unsigned kYieldsAlone = 20000;
 constexpr unsigned kSpinBeforeNaps = 20000;
 constexpr unsigned kNapsPerYield = 16;
 constexpr unsigned kYieldsShared = 40;
+// With few ranks a core, yields for longer than it takes to wake a sleeper, as each returns soon.
+constexpr double kYieldsOfACore = 400;
 constexpr unsigned kLooksAlone = 1000;
 constexpr unsigned kLooksShared = 2;
 constexpr double kSleepSeconds = 10e-3;
@@ -103,6 +105,13 @@ unsigned calls_until_next_pause() noexcept {
   const unsigned calls = progress.calls_before_pause;
   if (calls == kAsksShared) return kAsksOnceShared;
   return is_loaded() ? calls >> std::min(progress.pauses, kMostHalvings) : calls;
+}
+
+unsigned yields_before_sleep(bool shared, bool loaded) noexcept {
+  if (loaded) return 0;
+  if (!shared) return kYieldsAlone;
+  if (progress.patience <= 1) return kYieldsShared;
+  return std::max(kYieldsShared, static_cast<unsigned>(kYieldsOfACore / progress.patience));
 }
 
 // False while a message waits for room at a peer, or a thread waits for a condition, as no doorbell rings for these.
@@ -274,7 +283,7 @@ void Backoff::pause_longer() {
     return LibraryLock::yield();
   }
   add(Statistic::waits_spun, past == 0 ? rounds_ : past <= spins ? kLookEvery : 1);
-  const unsigned yields = loaded ? 0 : shared ? kYieldsShared : kYieldsAlone;
+  const unsigned yields = yields_before_sleep(shared, loaded);
   if (past >= spins + yields && may_sleep()) {
     sleep_for(LibraryLock::enabled()   ? kSleepBesideThreads
               : progress.hooks.empty() ? kSleepSeconds * progress.patience

@@ -71,6 +71,7 @@ void Ofi::forget(Peer& peer) {
   std::erase(broken_, &peer);
   failed_.forget(&peer);
   std::erase(unheard_, &peer);
+  unwatched_.forget(proc);
   farewells_.erase(proc);
   std::erase_if(kept_, [proc](const auto& each) { return each.second.proc == proc; });
   if (peer.reserved != nullptr) buffers_.give_back(std::exchange(peer.reserved, nullptr));

@@ -23,7 +23,16 @@ Status Ofi::set_peer_address(int proc, const std::string& address) {
                 address.c_str());
   }
   names_.add(proc);
+  unwatched_.add(proc);
   return kOk;
+}
+
+void Ofi::watch_some() {
+  unwatched_.take_some([this](int proc) {
+    if (connect(proc).ok()) return;
+    static_cast<void>(take_detail());
+    fail_path(peer(proc), FI_EHOSTUNREACH);
+  });
 }
 
 Status Ofi::address_of(Peer& peer) {

@@ -28,6 +28,7 @@
 #include "transport/network/inbox.hpp"
 #include "transport/network/names.hpp"
 #include "transport/network/sleepers.hpp"
+#include "transport/network/unwatched.hpp"
 #include "transport/ofi/fabric.hpp"
 #include "transport/ofi/memory.hpp"
 #include "transport/ofi/peer.hpp"
@@ -171,6 +172,7 @@ class Ofi final : public Transport {
   void go_on(Fetch* fetch);
   static void piece_done(Request& request, int error);
 
+  void watch_some();
   void fail_path(Peer& peer, int error);
   void end_broken();
   void tick();
@@ -198,6 +200,7 @@ class Ofi final : public Transport {
   std::vector<std::unique_ptr<Peer>> peers_;  // indexed by process
   std::size_t job_size_;
   std::vector<std::vector<std::byte>> addresses_;  // indexed by process; only for those of other jobs
+  network::Unwatched unwatched_;
   std::array<Landing, kLandings> landings_;
   std::vector<Landing*> unposted_;
   std::unordered_map<std::uint64_t, Source> sources_;  // indexed by number

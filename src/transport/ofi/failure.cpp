@@ -5,6 +5,7 @@
 
 #include "base/clock.hpp"
 #include "base/knobs.hpp"
+#include "boot/process_name.hpp"
 #include "transport/ofi/endpoint.hpp"
 
 namespace hr::transport::ofi {
@@ -16,9 +17,9 @@ constexpr double kStuckTime = 0.5;  // seconds of refusals before a peer is prob
 }  // namespace
 
 Status Ofi::why_failed(const Peer& peer) const {
-  return fail(Errc::kOther, "the path to rank %d%s%s by the network (ofi, provider %s) has failed: %s", peer.proc,
-              peer.host.empty() ? "" : " on host ", peer.host.c_str(), fabric_.provider().c_str(),
-              library_.text(peer.failure).c_str());
+  return fail(Errc::kOther, "the path to %s%s%s by the network (ofi, provider %s) has failed: %s",
+              boot::process_name(boot::processes(), peer.proc).c_str(), peer.host.empty() ? "" : " on host ",
+              peer.host.c_str(), fabric_.provider().c_str(), library_.text(peer.failure).c_str());
 }
 
 Status Ofi::usable(int proc) {

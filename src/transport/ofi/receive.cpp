@@ -124,6 +124,8 @@ bool Ofi::progress() {
     post_landings();
   if (!requests_.idle()) [[unlikely]]
     requests_.retry();
+  if (!unwatched_.empty()) [[unlikely]]
+    watch_some();
   if (count <= 0) tick();
   if (!broken_.empty()) [[unlikely]]
     end_broken();
@@ -140,7 +142,8 @@ std::optional<std::uint32_t> Ofi::arm() {
 }
 
 bool Ofi::arm_arrivals() {
-  return failed_.empty() && broken_.empty() && requests_.idle() && unposted_.empty() && fabric_.arm();
+  return failed_.empty() && broken_.empty() && unwatched_.empty() && requests_.idle() && unposted_.empty() &&
+         fabric_.arm();
 }
 
 }  // namespace hr::transport::ofi

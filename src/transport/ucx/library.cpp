@@ -137,8 +137,19 @@ Status find_functions(void* library, Library* out) {
   out->status_string = reinterpret_cast<decltype(out->status_string)>(find("ucs_status_string"));
   out->path = path_of(library);
   if (missing == nullptr) return kOk;
-  return fail(Errc::kOther, "%s has no function %s: UCX 1.13 or newer is needed (pip install 'headrace[ucx]')",
+  return fail(Errc::kOther, "%s has no function %s: UCX 1.14 or newer is needed (pip install 'headrace[ucx]')",
               out->path.c_str(), missing);
+}
+
+// Older versions do not copy the header of an active message (UCP_AM_SEND_FLAG_COPY_HEADER), and ignore that flag.
+Status check_version(const Library& library) {
+  unsigned major = 0, minor = 0, release = 0;
+  library.get_version(&major, &minor, &release);
+  if (UCP_VERSION(major, minor) >= UCP_VERSION(1, 14)) return kOk;
+  return fail(Errc::kOther,
+              "%s is UCX %u.%u, and 1.14 or newer is needed (pip install 'headrace[ucx]', and HEADRACE_UCX_DIR names "
+              "its directory)",
+              library.path.c_str(), major, minor);
 }
 
 Status load(Library* out) {
@@ -153,6 +164,7 @@ Status load(Library* out) {
   }
   quieten(library);
   HR_TRY(find_functions(library, out));
+  HR_TRY(check_version(*out));
   log::write(log::Level::kDecision, "ucx: version %s in %s", out->get_version_string(), out->path.c_str());
   return kOk;
 }

@@ -19,6 +19,7 @@ namespace hr::transport::ucx {
   X(init_version)               \
   X(cleanup)                    \
   X(context_query)              \
+  X(get_version)                \
   X(get_version_string)         \
   X(worker_create)              \
   X(worker_destroy)             \

@@ -56,7 +56,6 @@ bool moves_memory(std::string_view transports) {
 
 std::string transports_of(const Library& library, ucp_ep_h endpoint) {
   std::string text;
-#if UCP_API_VERSION >= UCP_VERSION(1, 14)
   if (library.ep_query == nullptr) return text;
   std::array<ucp_transport_entry_t, 16> entries{};
   ucp_ep_attr_t attributes{};
@@ -72,7 +71,6 @@ std::string transports_of(const Library& library, ucp_ep_h endpoint) {
     if (entries[i].device_name != nullptr) name += "/" + std::string(entries[i].device_name);
     if (seen.insert(name).second) text += (text.empty() ? "" : ", ") + name;
   }
-#endif
   return text;
 }
 

@@ -12,6 +12,7 @@
 #include "base/log.hpp"
 #include "base/machine.hpp"
 #include "boot/boot.hpp"
+#include "boot/process_name.hpp"
 #include "transport/network/address.hpp"
 #include "transport/network/buffers.hpp"
 #include "transport/network/eager.hpp"
@@ -20,6 +21,7 @@
 #include "transport/network/names.hpp"
 #include "transport/network/sleepers.hpp"
 #include "transport/network/unavailable.hpp"
+#include "transport/network/unwatched.hpp"
 #include "transport/network/wait.hpp"
 #include "transport/ucx/active_messages.hpp"
 #include "transport/ucx/disconnects.hpp"
@@ -203,6 +205,7 @@ class Ucx final : public Transport {
   static void sent(void* request, ucs_status_t status, void* argument);
   static void path_failed(void* peer, ucp_ep_h endpoint, ucs_status_t status);
 
+  void watch_some();
   void flush_all();
   void flush_some(std::span<Peer* const> peers);
   void forget(Peer& peer);
@@ -231,6 +234,7 @@ class Ucx final : public Transport {
   std::vector<std::unique_ptr<Peer>> peers_;  // indexed by process
   std::size_t job_size_;
   std::vector<std::vector<std::byte>> addresses_;  // indexed by process; only for those of other jobs
+  network::Unwatched unwatched_;
   Unpacking unpacking_{library_};
   std::vector<Peer*> broken_;          // failed and not closed yet
   network::FailedPaths<Peer> failed_;  // closed and not reported yet
@@ -282,7 +286,16 @@ Status Ucx::set_peer_address(int proc, const std::string& address) {
                 address.c_str());
   }
   names_.add(proc);
+  unwatched_.add(proc);
   return kOk;
+}
+
+void Ucx::watch_some() {
+  unwatched_.take_some([this](int proc) {
+    if (connect(proc).ok()) return;
+    static_cast<void>(take_detail());
+    fail_path(peer(proc), UCS_ERR_UNREACHABLE);
+  });
 }
 
 // Sends all disconnects before it waits for any, as the other processes disconnect in an order that they choose.
@@ -319,6 +332,7 @@ void Ucx::forget(Peer& peer) {
   while (closes_ != 0) library_.worker_progress(worker_.get());
   std::erase(broken_, &peer);
   failed_.forget(&peer);
+  unwatched_.forget(proc);
   if (peer.reserved != nullptr) buffers_.give_back(peer.reserved);
   peers_[static_cast<std::size_t>(proc)].reset();
   addresses_[static_cast<std::size_t>(proc)].clear();
@@ -404,8 +418,8 @@ Status Ucx::make_endpoint(Peer& peer, const std::vector<std::byte>& address, boo
 }
 
 Status Ucx::why_failed(const Peer& peer) const {
-  return fail(Errc::kOther, "the path to rank %d by the network (ucx) has failed: %s", peer.proc,
-              library_.status_string(peer.failure));
+  return fail(Errc::kOther, "the path to %s by the network (ucx) has failed: %s",
+              boot::process_name(boot::processes(), peer.proc).c_str(), library_.status_string(peer.failure));
 }
 
 Status Ucx::usable(int proc) {
@@ -606,6 +620,8 @@ ucs_status_t Ucx::arrive(void* argument, const void* header, std::size_t header_
 
 bool Ucx::progress() {
   const bool moved = library_.worker_progress(worker_.get()) != 0;
+  if (!unwatched_.empty()) [[unlikely]]
+    watch_some();
   if (!broken_.empty()) [[unlikely]]
     close_failed();
   if (!failed_.empty()) [[unlikely]]
@@ -621,7 +637,7 @@ std::optional<std::uint32_t> Ucx::arm() {
 }
 
 bool Ucx::arm_arrivals() {
-  const bool idle = failed_.empty() && broken_.empty();
+  const bool idle = failed_.empty() && broken_.empty() && unwatched_.empty();
   return idle && library_.worker_arm(worker_.get()) == UCS_OK;
 }
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "python"))
 from headrace import counters  # noqa: E402
+from headrace.monitor import durations  # noqa: E402
 
 MPIEXEC, KNOWN = sys.argv[1], sys.argv[2]
 
@@ -239,6 +240,27 @@ def threads(number: int) -> None:
             process.wait()
 
 
+def lengths(*words: str) -> None:
+    """Calls by duration, and their 99th percentile: long calls by the clock of the program, which includes the library's."""
+    calls, late, long = 2000, 40, 1 << 21
+    with tempfile.TemporaryDirectory() as directory:
+        run = Path(directory) / "run.hrc"
+        done = subprocess.run([MPIEXEC, "--save-counters", str(run), "--timeout", "60", "-n", "2", KNOWN, str(calls), str(late), *words], check=True, capture_output=True, text=True)
+        page = counters.load(run)[1]
+    over, far_over = map(int, done.stdout.split())
+    same("calls", page.read().table("function.calls")["MPI_Recv"], calls)
+    classes = durations.by_function((f"MPI_Recv {label}", count) for label, count in page.durations()["MPI_Recv"].items())["MPI_Recv"]
+    above = lambda least: sum(count for begin, count in classes.items() if begin >= least)
+    # A rank that lost its core before its wait became long counts as short.
+    if not above(long) <= over or above(long // 2) < far_over - 2 or above(long) < late // 2:
+        raise SystemExit(f"long calls: {over} and {far_over} by the program, by the page {classes}")
+    if sum(classes.values()) > calls + 1024:  # one timed call stands for that many
+        raise SystemExit(f"{calls} calls, and by duration {sum(classes.values())}: {classes}")
+    whole = durations.whole(classes, calls)
+    if not durations.quantile(whole, 0.5) < long < durations.quantile(whole, 0.99) < 1e9:
+        raise SystemExit(f"median {durations.quantile(whole, 0.5)}, 99th percentile {durations.quantile(whole, 0.99)} ns: {whole}")
+
+
 def compare_threads(page: counters.Page, known: dict, one: bool) -> None:
     now, rank = page.read(), f"rank {page.rank}"
     numbers = lambda name: {int(key): value for key, value in known[name].items() if value}
@@ -280,6 +302,8 @@ def main(case: str) -> None:
         globals()[case](sys.argv[4])
     elif case == "threads":
         threads(int(sys.argv[4]))
+    elif case == "durations":
+        lengths(*sys.argv[4:])
     elif case == "saved":
         saved()
     print("ok")

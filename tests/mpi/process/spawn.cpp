@@ -58,7 +58,18 @@ void values(int children) {
   }
 }
 
+// Headrace's mpiexec tells a child its place among the children by the names of other launchers, too.
+void check_told_place() {
+  const char* const rank = std::getenv("OMPI_COMM_WORLD_RANK");
+  const char* const size = std::getenv("OMPI_COMM_WORLD_SIZE");
+  CHECK(rank != nullptr && size != nullptr);
+  CHECK_EQ(std::string(rank), std::to_string(rank_in(MPI_COMM_WORLD)));
+  CHECK_EQ(std::string(size), std::to_string(size_of(MPI_COMM_WORLD)));
+  CHECK(std::getenv("OMPI_COMM_WORLD_NODE_RANK") == nullptr);  // it counts all jobs of the host
+}
+
 void child(MPI_Comm parent, bool disconnects) {
+  if (std::getenv("PMI_HEADRACE") != nullptr) check_told_place();
   family::use(parent, false);
   CHECK_OK(disconnects ? MPI_Comm_disconnect(&parent) : MPI_Comm_free(&parent));
   CHECK(parent == MPI_COMM_NULL);

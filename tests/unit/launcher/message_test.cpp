@@ -23,6 +23,7 @@ JobPlan some_plan() {
   plan.mapping.list = {{0, 1}, {7}};
   plan.report_bindings = true;
   plan.keep_going = true;
+  plan.foreign_variables = false;
   plan.universe = 12;
   plan.save_counters = true;
   plan.shm_directories = {"/dev/shm", "/x"};

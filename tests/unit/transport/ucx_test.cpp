@@ -422,7 +422,7 @@ TEST_F(Ucx, APeerThatIsGoneIsReportedOnce) {
   EXPECT_TRUE(fails(take(2), takes[2]));
   ASSERT_TRUE(until([] { return !seen[0].failed.empty(); }));
   EXPECT_EQ(seen[0].failed, (std::vector<int>{1}));
-  EXPECT_NE(seen[0].why.find("rank 1"), std::string::npos) << seen[0].why;
+  EXPECT_NE(seen[0].why.find("process 1"), std::string::npos) << seen[0].why;
   Status status;
   ASSERT_TRUE(until([&] { return !(status = side(0).send(1, header(2), nullptr, 0)).is_again(); }));
   EXPECT_EQ(status.errc(), Errc::kOther);
@@ -451,7 +451,7 @@ TEST_F(Ucx, AShortMessageToAPeerThatIsGoneIsRefusedInTheEnd) {
     if (status.is_again()) side(0).progress();
   }
   EXPECT_EQ(status.errc(), Errc::kOther);
-  EXPECT_NE(take_detail().find("rank 1"), std::string::npos);
+  EXPECT_NE(take_detail().find("process 1"), std::string::npos);
 }
 
 TEST_F(Ucx, ASleeperIsWokenByAMessageAndByOthers) {

@@ -39,7 +39,7 @@ class Headrace(CMakePackage, CudaPackage):
     depends_on("nlohmann-json@3.10:", type="build")
     depends_on("hwloc@2.1:")
     # Their headers are compiled against; the library is opened when a job spans hosts.
-    depends_on("ucx@1.13:", when="+ucx")
+    depends_on("ucx@1.14:", when="+ucx")
     depends_on("libfabric@1.9:", when="+libfabric")
     depends_on("cuda@11.8:", when="+cuda", type="build")
 

@@ -39,7 +39,8 @@ def _visible(facts: Facts, on_machine: int | None) -> Iterator[Finding]:
     if on_machine == 0:
         return
     if text.strip() in ("", "-1", "NoDevFiles"):
-        yield warning("gpu.all-hidden", f"CUDA_VISIBLE_DEVICES is \"{text}\"", "programs see no GPU", "unset it, or name some")
+        yield warning("gpu.all-hidden", f"no GPU is visible: CUDA_VISIBLE_DEVICES is {text.strip() or 'empty'}", "programs see no GPU",
+                      "unset it, or name some; a script that takes the number from a variable of another launcher may find none")
         return
     odd = []
     for word in words:

@@ -15,7 +15,7 @@ from headrace.doctor.finding import Finding, error, note, ok, warning
 
 _NAME = "libucp.so.0"
 _SECONDS = 5
-_OLDEST = (1, 13)
+_OLDEST = (1, 14)
 _LOCAL = {"self", "sysv", "posix", "cma", "xpmem", "knem", "cuda_copy", "cuda_ipc"}
 _ASK = """import ctypes, sys
 library = ctypes.CDLL(sys.argv[1])
@@ -122,7 +122,7 @@ def look(facts: Facts) -> Iterator[Finding]:
         return
     version, path = opened
     if tuple(map(int, re.findall(r"\d+", version)[:2])) < _OLDEST:
-        yield error("ucx.old", f"UCX {version} in {path}", "it lacks what Headrace needs (1.13): jobs stay on one host",
+        yield error("ucx.old", f"UCX {version} in {path}", "it lacks what Headrace needs (1.14): jobs stay on one host",
                     "pip install 'headrace[ucx]', and HEADRACE_UCX_DIR if the old one comes first")
         return
     try:

@@ -10,6 +10,9 @@ from headrace.doctor.finding import Finding, note, ok, warning
 from headrace.doctor.job.facts import Job, JobFacts, Rank, ranks_of
 
 
+_HIDDEN = ("none", "-1", "NoDevFiles")  # "none": the variable is empty
+
+
 def cores(rank: Rank) -> frozenset[int]:
     try:
         return cpu_list(rank.about.get("cores") or "")
@@ -20,7 +23,7 @@ def cores(rank: Rank) -> frozenset[int]:
 def gpu(rank: Rank) -> str:
     """Returns the one GPU that a rank may use, by its CUDA_VISIBLE_DEVICES; nothing if it may use several, or all."""
     said = str(rank.about.get("gpus") or "").strip()
-    return "" if "," in said or said.startswith("-") else said
+    return "" if "," in said or said in _HIDDEN else said
 
 
 def _cores(number: int) -> str:
@@ -53,6 +56,10 @@ def _of_gpus(job: Job, host: str, ranks: list[Rank]) -> Iterator[Finding]:
     for rank in ranks:
         if device := gpu(rank):
             together[device].append(rank.rank)
+    if hidden := [rank.rank for rank in ranks if str(rank.about.get("gpus") or "").strip() in _HIDDEN]:
+        yield note("placement.gpu-hidden", f"job {job.name}: no GPU is visible to {ranks_of(hidden)} on {host}: CUDA_VISIBLE_DEVICES "
+                   "is empty or names none", "they compute without a GPU",
+                   "unset it; if a script sets it, print the variable that the script takes the number from")
     shared = {device: members for device, members in together.items() if len(members) > 1}
     if shared:
         device, members = next(iter(shared.items()))

@@ -5,14 +5,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from headrace.monitor.model import COMMAND_MOST, KINDS, PEERS, Brief, Count, Details, Mark, Origin, Rank, Reading, clean
+from headrace.monitor import model
+from headrace.monitor.model import COMMAND_MOST, KINDS, PEERS, REPORT_MOST, Brief, Count, Details, Mark, Origin, Rank, Reading, clean
 
 _SUM_MOST = 1 << 62
 _RANKS_MOST = 1 << 16
 _NAMES_MOST = 1 << 13  # maximum number of counters of one kind in one rank
 _MARKS_MOST = 1024
 _MACHINE_MOST = 4096
-_PARTS = (15, 16)  # number of a rank's fields; collectors of older versions do not send its origin
+_REPORTS_MOST = 128
+_PARTS = (15, 16, 18)  # number of a rank's fields; collectors of older versions do not send its origin, or the checker's reports and whether it died
 
 
 class Wrong(Exception):
@@ -39,7 +41,7 @@ def _pack(reading: Reading) -> list:
     who = reading.rank
     details = reading.details and {kind: {key: list(count) for key, count in counts.items()} for kind, counts in reading.details.items() if counts}
     return [who.job, who.rank, who.size, who.pid, who.host, who.program, who.began, who.cpus, who.gpu, list(reading.brief), reading.ended,
-            reading.function, reading.waits_for, details, [list(mark) for mark in reading.marks], list(who.origin)]
+            reading.function, reading.waits_for, details, [list(mark) for mark in reading.marks], list(who.origin), [list(report) for report in reading.reports], reading.died]
 
 
 def _whole(value: object, most: int = _SUM_MOST, least: int = 0) -> int:
@@ -83,17 +85,20 @@ def unpack(said: object) -> Report:
 
 
 def _unpack(one: object) -> Reading:
-    parts = _list(one, _PARTS[1])
+    parts = _list(one, _PARTS[-1])
     if len(parts) not in _PARTS:
         raise Wrong("a list of another length")
-    job, rank, size, pid, host, program, began, cpus, gpu, brief, ended, function, waits_for, details, marks, *origin = parts
+    job, rank, size, pid, host, program, began, cpus, gpu, brief, ended, function, waits_for, details, marks, *later = parts
     who = Rank(_text(job), _whole(rank, 1 << 31), _whole(size, 1 << 31), _whole(pid, 1 << 31), _text(host), _text(program), _real(began),
-               _text(cpus), _text(gpu), _origin(origin[0]) if origin else Origin())
+               _text(cpus), _text(gpu), _origin(later[0]) if later else Origin())
     figures = Brief(*map(_whole, _list(brief, len(Brief._fields), len(Brief._fields))))
     return Reading(who, figures, ended is True, None if details is None else _details(details), _text(function),
                    None if waits_for is None else _whole(waits_for, 1 << 31),
                    tuple(Mark(_whole(number), _real(time), _whole(level, 1 << 31, -(1 << 31)))
-                         for number, time, level in (_list(mark, 3, 3) for mark in _list(marks, _MARKS_MOST))))
+                         for number, time, level in (_list(mark, 3, 3) for mark in _list(marks, _MARKS_MOST))),
+                   len(later) > 1 and later[2] is True,
+                   tuple(model.Report(_whole(number, 1 << 31), _real(time), _whole(times), _text(text, REPORT_MOST))
+                         for number, time, times, text in (_list(report, 4, 4) for report in (_list(later[1], _REPORTS_MOST) if len(later) > 1 else ()))))
 
 
 def _origin(said: object) -> Origin:

@@ -23,11 +23,18 @@ static void hr_waited(const struct hr_call* call, hr_value length) {
   hr_add(&hr_shared->peers[call->peer].wait, length);
 }
 
+static void hr_took(int function, hr_value length) {
+  const hr_value units = length / HR_SHORTEST;
+  const int class = units ? 64 - __builtin_clzll(units) : 0;
+  hr_add(&hr_durations->counts[function][class < HR_DURATIONS ? class : HR_DURATIONS - 1], 1);
+}
+
 static void hr_end(struct hr_call* call) {
   --hr_depth;
   if (!call->function) return;
   const hr_value length = hr_clock(CLOCK_MONOTONIC) - call->began;
   hr_add(&hr_shared->functions[call->function].time, length);
+  hr_took(call->function, length);
   if (call->waits) hr_waited(call, length);
   hr_set(&hr_shared->now_function, 0);
 }

@@ -25,6 +25,9 @@
 #define HR_MARKS 64
 #define HR_REQUESTS 4096 /* limit of the persistent sends that are remembered */
 #define HR_NAME 96
+#define HR_TEXT (1 << 16)
+#define HR_DURATIONS 32 /* classes of durations; class 0: less than HR_SHORTEST ns, n: less than HR_SHORTEST << n */
+#define HR_SHORTEST 64
 
 typedef uint64_t hr_value;
 
@@ -54,7 +57,13 @@ struct hr_page {
   struct hr_mark mark[HR_MARKS];
   hr_value sizes[HR_SIZES];
   struct hr_function functions[HR_FUNCTIONS];
-  struct hr_peer peers[]; /* the last row is for all peers without one; the text follows */
+  struct hr_peer peers[]; /* the last row is for all peers without one; the text and the durations follow */
+};
+
+/* Calls of each function by duration. */
+struct hr_durations {
+  hr_value functions[HR_FUNCTIONS]; /* number of each row's function: its own */
+  hr_value counts[HR_FUNCTIONS][HR_DURATIONS];
 };
 
 struct hr_call {
@@ -71,6 +80,7 @@ struct hr_request {
 };
 
 static struct hr_page* hr_shared;
+static struct hr_durations* hr_durations;
 static char hr_name[HR_NAME + 40]; /* name of the page */
 static int hr_size, hr_rows;
 static int* hr_row_of; /* row of each world rank; -1: none yet */

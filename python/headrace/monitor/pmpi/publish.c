@@ -18,8 +18,7 @@ static void hr_name_job(char* job, int rank) {
 }
 
 static struct hr_page* hr_make(const char* job, int rank, const struct hr_text* text) {
-  const size_t text_at = (sizeof(struct hr_page) + (size_t)hr_rows * sizeof(struct hr_peer) + 7) / 8 * 8,
-               bytes = text_at + text->used;
+  const size_t text_at = hr_text_at(), bytes = hr_durations_at() + sizeof(struct hr_durations);
   snprintf(hr_name, sizeof hr_name, "headrace.%s.counters.%d", job, rank);
   const int file = memfd_create(hr_name, MFD_CLOEXEC); /* stays open, as others find the page through it */
   if (file < 0) return NULL;
@@ -31,6 +30,8 @@ static struct hr_page* hr_make(const char* job, int rank, const struct hr_text* 
     return NULL;
   }
   memcpy((char*)page + text_at, text->at, text->used);
+  hr_durations = (struct hr_durations*)((char*)page + hr_durations_at());
+  for (int i = 0; i < HR_FUNCTIONS; ++i) hr_durations->functions[i] = (hr_value)i;
   memcpy(page->head.magic, "HRCOUNTS", 8);
   page->head.state = 1;
   page->head.bytes = bytes;
@@ -61,12 +62,13 @@ static void hr_publish(void) {
   PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, hr_free_table, &hr_keyval, NULL);
   hr_rows = (hr_size < HR_ROWS_MOST ? hr_size : HR_ROWS_MOST) + 1;
   hr_row_of = malloc((size_t)hr_size * sizeof *hr_row_of);
-  struct hr_text text = {malloc(1 << 16), 0, 1 << 16};
+  struct hr_text text = {malloc(HR_TEXT), 0, HR_TEXT};
   if (!hr_row_of || !text.at) return;
   memset(hr_row_of, 0xff, (size_t)hr_size * sizeof *hr_row_of);
   hr_say_about(&text, job, rank);
   hr_say_dimensions(&text);
   hr_say_counters(&text);
+  hr_say_durations(&text);
   __atomic_store_n(&hr_shared, hr_make(job, rank, &text), __ATOMIC_RELEASE);
   free(text.at);
 }

@@ -54,7 +54,7 @@ static void hr_say_about(struct hr_text* text, const char* job, int rank) {
   hr_line("/proc/self/status", "Cpus_allowed_list:\t", line, sizeof line);
   hr_say_text(text, "cores", line);
   const char* gpus = getenv("CUDA_VISIBLE_DEVICES");
-  hr_say_text(text, "gpus", gpus ? gpus : "");
+  hr_say_text(text, "gpus", !gpus ? "" : *gpus ? gpus : "none");
   PMPI_Get_library_version(library, &length);
   library[strcspn(library, "\n,")] = 0;
   hr_say_text(text, "library", library);
@@ -119,5 +119,16 @@ static void hr_say_counters(struct hr_text* text) {
     if (entry->dimension) hr_say(text, ",\"dimension\":\"%s\",\"stride\":%zu", entry->dimension, entry->stride);
     hr_say(text, ",\"sentence\":\"%s\"}", entry->sentence);
   }
-  hr_say(text, "]}");
+  hr_say(text, "]");
+}
+
+static size_t hr_text_at(void) {
+  return (sizeof(struct hr_page) + (size_t)hr_rows * sizeof(struct hr_peer) + 7) / 8 * 8;
+}
+static size_t hr_durations_at(void) { return hr_text_at() + HR_TEXT; }
+
+static void hr_say_durations(struct hr_text* text) {
+  hr_say(text, ",\"durations\":{\"functions\":%zu,\"at\":%zu,\"rows\":%d,\"classes\":%d,\"shortest\":%d}}",
+         hr_durations_at() + offsetof(struct hr_durations, functions),
+         hr_durations_at() + offsetof(struct hr_durations, counts), HR_FUNCTIONS, HR_DURATIONS, HR_SHORTEST);
 }

@@ -1,0 +1,17 @@
+// Reports of the checker: lines on standard error, which the page of counters keeps for the monitor as well
+// (base/counter_details.hpp). An error that a call raises is kept there, too; its error handler shows it. Threads:
+// library lock.
+#pragma once
+
+#include <string_view>
+
+#include "base/status.hpp"
+
+namespace hr::check {
+
+// Writes the line "check full: ..." and keeps it.
+[[gnu::format(printf, 1, 2), gnu::cold]] void report(const char* format, ...);
+// Keeps the recorded detail of an error of this function's call, which is about to be raised.
+[[gnu::cold]] void keep_detail(std::string_view function);
+
+}  // namespace hr::check
