@@ -73,12 +73,12 @@ class Manual:
         said = []
         kinds = {p.kind.name for p in function.parameters}
         if "buffer" in kinds and "position" not in kinds:
-            said.append("Buffers may lie in GPU memory (CUDA), in any mix of kinds of memory among the processes, for any datatype. "
-                        "Work on the legacy default stream is waited for; synchronise other streams before the call.")
+            said.append("Buffers may be in GPU memory, with any combination of kinds of memory among the processes, for any datatype. "
+                        "The call waits for work on the legacy default stream; synchronise other streams first.")
         if function.chapter == "collective" and "comm" in kinds and function.operation:
-            said.append("Collectives of GPU buffers of one node are carried out by the GPUs.")
+            said.append("Collectives on GPU buffers within a node are executed by the GPUs.")
         if "deprecated" in function.flags or function.chapter == "deprecated":
-            said.append("Deprecated by the standard, and complete here.")
+            said.append("Deprecated by the standard, but fully supported.")
         if function.with_revoked and "comm" in kinds:
             said.append("May be called with a communicator that was revoked (MPIX_Comm_revoke).")
         elif "comm" in kinds and not function.returns:
@@ -86,7 +86,7 @@ class Manual:
         if function.chapter in ("point_to_point", "collective", "one_sided", "topology") and "buffer" in kinds:
             said.append("HEADRACE_CHECK=full finds wrong types, buffers that change too early, and deadlocks at run time.")
         if function.chapter == "tool":
-            said.append("The command headrace config lists the control variables, which are Headrace's settings; docs/settings.md the performance variables, docs/events.md the events.")
+            said.append("The command headrace config lists the control variables, which are Headrace's settings; docs/settings.md describes the performance variables, and docs/events.md the events.")
         return said
 
     # --- parts of a page ---
@@ -99,7 +99,7 @@ class Manual:
 
     def fortran(self, function: Function) -> list[str]:
         if function.name not in self.in_fortran:
-            return [".Ss Fortran", "There is none."]
+            return [".Ss Fortran", "There is no Fortran binding."]
         lines = [".Ss Fortran", ".Bd -literal"]
         plain = Procedure(function, False, self.rules)
         forms = [plain, Procedure(function, True, self.rules)] if function.has_large else [plain]
@@ -127,11 +127,11 @@ class Manual:
                 more.append("or MPI_IN_PLACE")
             if "root_only" in p.flags:
                 root = "root" if function.chapter in ("collective", "topology") else "local leader"
-                more.append(f"significant at the {root} only")
+                more.append(f"significant only at the {root}")
             if "optional" in p.flags:
                 more.append("may be null")
             if p.large_only:
-                more.append("in the _c form only")
+                more.append("only in the _c form")
             name = "..." if p.kind.role == "varargs" else p.name
             text = meaning(p) if name != "..." else "arguments for the profiler"
             lines += [f".It Fa {escaped(name)} Pq {DIRECTION[self.direction(function, p)]}", *sentence(", ".join([text, *more]))]
@@ -153,7 +153,7 @@ class Manual:
         lines += self.fortran(function)
         lines += [".Sh DESCRIPTION", *sentence(purpose)]
         if function.has_large:
-            lines += ["The form with", f".Li _c", "takes larger counts and displacements; it is otherwise the same."]
+            lines += ["The form with", f".Li _c", "takes larger counts and displacements; otherwise it is the same."]
         if function.any_time:
             lines += ["The function may be called before MPI is initialised and after it is finalised."]
         large = function.parameters_of(True)
@@ -164,22 +164,22 @@ class Manual:
             lines += [".Sh RETURN VALUES", f"The function returns a value of type {function.returns.c}."] if function.returns.c != "void" else []
         else:
             lines += [".Sh RETURN VALUES"]
-            lines += (["In C the function returns an error code; in Fortran it is in", ".Fa ierror ."] if function.name in self.in_fortran else
+            lines += (["In C, the function returns an error code; in Fortran, the error code is in", ".Fa ierror ."] if function.name in self.in_fortran else
                       ["The function returns an error code."])
             if function.chapter == "tool":
-                lines += ["The call returns MPI_SUCCESS or a class MPI_T_ERR_; no error handler is called."]
+                lines += ["The call returns MPI_SUCCESS or an error class MPI_T_ERR_*; no error handler is called."]
             else:
                 by_file = self.tables.overlay["raise_on"].get(function.chapter) == "file"
-                lines += ["By default an error of a file is returned." if by_file else
-                          "By default an error ends the job; MPI_ERRORS_RETURN lets the call return it."]
+                lines += ["By default, errors on files are returned." if by_file else
+                          "By default, an error ends the job; with MPI_ERRORS_RETURN, the call returns it."]
                 if function.name != "MPI_Error_string":
-                    lines += [".Xr MPI_Error_string 3", "tells what was wrong with which argument."]
+                    lines += [".Xr MPI_Error_string 3", "describes the error and names the argument."]
                 lines += self.errors_section(self.errors(function))
         lines += self.see_also(function)
         return mdoc.page([*lines, ".Sh STANDARDS", f"MPI 5.0, {'section' if '.' in number else 'chapter'} {number}."])
 
     def errors_section(self, errors: dict[str, str]) -> list[str]:
-        return [".Sh ERRORS", "Errors of arguments that are checked before anything is done:", *self.error_list(errors)] if errors else []
+        return [".Sh ERRORS", "These errors in arguments are detected before anything is done:", *self.error_list(errors)] if errors else []
 
     def see_also(self, function: Function) -> list[str]:
         if function.operation:
@@ -194,7 +194,7 @@ class Manual:
         function, body = extension.function, extension.body
         lines = mdoc.head([function.name], 3, body["purpose"], self.version) + [".Sh SYNOPSIS", f".In {extension.header}"]
         lines += self.c_synopsis(extension.header, function.return_type(), function.name, [p.declare(False) for p in function.parameters])
-        lines += [".Ss Fortran", "There is none.", ".Sh DESCRIPTION", *sentence(body["purpose"])]
+        lines += [".Ss Fortran", "There is no Fortran binding.", ".Sh DESCRIPTION", *sentence(body["purpose"])]
         lines += [*sentence(body["text"])] if "text" in body else []
         group = next(g for g in self.extensions.groups if g["title"] == extension.group)
         lines += [".Pp", *sentence(group["text"])]
@@ -206,7 +206,7 @@ class Manual:
             lines += ["The function returns MPI_SUCCESS or an error code."]
             lines += self.errors_section(body.get("errors", {}) | self.errors(function))
         lines += mdoc.see_also([("mpiexec", 1), *((e.name, 3) for e in self.extensions.all if e.group == extension.group and e.name != function.name)])
-        return mdoc.page([*lines, ".Sh STANDARDS", "The function is an extension: other MPI libraries may lack it."])
+        return mdoc.page([*lines, ".Sh STANDARDS", "The function is an extension, which other MPI libraries may lack."])
 
 
 def fold(line: str, width: int = 76) -> list[str]:

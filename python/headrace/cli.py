@@ -75,14 +75,14 @@ class Command(NamedTuple):
     help: str
 
 
-COMMANDS = {"map": Command(where.main, "where a command line would put its ranks, here or elsewhere"),
-            "doctor": Command(doctor.main, "what this machine can do for a job, and what will cause trouble"),
-            "top": Command(top.main, "what the jobs of this host do, in the terminal"),
-            "monitor": Command(monitor.main, "the same as a web page, with history"),
-            "stack": Command(stack.main, "the call stacks of a running job's ranks, identical ones grouped"),
-            "bench": Command(bench.main, "benchmarks, alone or beside other libraries"),
-            "tune": Command(tune.main, "measures messages and collectives here, for programs to use"),
-            "course": Command(course.main, "programs to learn from, beside published figures")}
+COMMANDS = {"map": Command(where.main, "show where a command line would place its ranks, here or elsewhere"),
+            "doctor": Command(doctor.main, "show what this machine offers to jobs, and what causes problems"),
+            "top": Command(top.main, "show what the jobs on this host do, in the terminal"),
+            "monitor": Command(monitor.main, "show the same on a web page, with history"),
+            "stack": Command(stack.main, "print the call stacks of a running job's ranks, identical ones grouped"),
+            "bench": Command(bench.main, "run benchmarks, alone or compared with other libraries"),
+            "tune": Command(tune.main, "measure messages and collectives on this machine, and tune them"),
+            "course": Command(course.main, "run teaching programs, and compare them with published figures")}
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -100,21 +100,21 @@ def main(arguments: list[str] | None = None) -> int:
 def run(arguments: list[str]) -> int:
     if arguments and arguments[0] in COMMANDS:
         return COMMANDS[arguments[0]].main(arguments[1:])
-    parser = argparse.ArgumentParser(prog="headrace", description="Looks at an installation of Headrace, and measures it.")
+    parser = argparse.ArgumentParser(prog="headrace", description="Inspects, measures and monitors an installation of Headrace.")
     parser.add_argument("--version", action="version", version=f"headrace {installation.version()}",
                         help="print the version and exit")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    about = commands.add_parser("info", help="version, paths, compilers, networks, GPUs; module files")
-    about.add_argument("--all", action="store_true", help="also compilers, ABIs, options, networks, GPUs")
-    about.add_argument("--json", action="store_true", help="all of it, for programs")
+    about = commands.add_parser("info", help="show version, paths, compilers, networks, GPUs; print module files")
+    about.add_argument("--all", action="store_true", help="also show compilers, ABIs, options, networks, GPUs")
+    about.add_argument("--json", action="store_true", help="print everything as JSON, for programs")
     about.add_argument("--modulefile", choices=modulefile.KINDS, help="print a module file: lua for Lmod, tcl for Environment Modules")
-    about.add_argument("--prefix", type=Path, metavar="DIR", help="another installation, or a build directory")
+    about.add_argument("--prefix", type=Path, metavar="DIR", help="use another installation, or a build directory")
     about.set_defaults(run=info)
-    shell = commands.add_parser("completion", help="completion of mpiexec and headrace for a shell")
+    shell = commands.add_parser("completion", help="print the completion script of mpiexec and headrace for a shell")
     shell.add_argument("shell", choices=completion.SHELLS)
-    shell.add_argument("--mpiexec", type=Path, metavar="FILE", help="whose options; default: of this installation")
+    shell.add_argument("--mpiexec", type=Path, metavar="FILE", help="mpiexec whose options to complete (that of this installation)")
     shell.set_defaults(run=completion.run)
-    commands.add_parser("config", help="every setting: value, origin, default").set_defaults(run=config)
+    commands.add_parser("config", help="list every setting with its value, origin and default").set_defaults(run=config)
     for name, command in COMMANDS.items():
         commands.add_parser(name, help=f"{command.help}; headrace {name} --help")
     if not arguments:

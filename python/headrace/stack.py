@@ -234,11 +234,11 @@ def pages_of(name: str, pages: list[Page]) -> list[Page]:
 
 def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="headrace stack", description="Shows the call stacks of all ranks of a job on this host; identical stacks are grouped.")
-    parser.add_argument("job", nargs="?", default="", help="its name, as headrace top shows it, or the pid of its mpiexec; not needed if only one runs")
-    parser.add_argument("--ranks", default="", metavar="LIST", help="only these, such as 0-3,8")
-    parser.add_argument("--seconds", type=float, default=20.0, metavar="S", help="limit for each rank (%(default)s)")
-    parser.add_argument("--json", action="store_true", help="for programs")
-    parser.add_argument("--full", action="store_true", help="also the frames inside MPI functions, of one rank of each group")
+    parser.add_argument("job", nargs="?", default="", help="name of the job, as headrace top shows it, or the pid of its mpiexec; not needed if only one job runs")
+    parser.add_argument("--ranks", default="", metavar="LIST", help="only these ranks, such as 0-3,8")
+    parser.add_argument("--seconds", type=float, default=20.0, metavar="S", help="time limit for each rank (%(default)s)")
+    parser.add_argument("--json", action="store_true", help="print JSON, for programs")
+    parser.add_argument("--full", action="store_true", help="also print the frames inside MPI functions, for one rank of each group")
     all_users.add(parser)
     args = parser.parse_args(argv)
     all_users.check(parser, args)

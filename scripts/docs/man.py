@@ -63,9 +63,9 @@ def mpiexec_page(mpiexec: str) -> str:
               ".Op Cm \\&: Oo Fl n Ar ranks Oc Oo Ar options Oc Ar program Oo Ar arguments Oc ..."]
     lines += [".Sh DESCRIPTION", "The command starts ranks of one or more programs as one job,", "and ends when all of them have ended.",
               "Programs after a colon belong to the same job.",
-              "Every option may have one dash or two.",
-              "A word that is not understood is an error, and nothing is started.", ".Pp",
-              "Standard input is passed to rank 0.", "Output comes line by line, never mixed within a line.", "Signals are passed on.",
+              "Every option may be written with one dash or two.",
+              "An unknown option is an error, and nothing is started.", ".Pp",
+              "Standard input is passed to rank 0.", "Output is forwarded in whole lines.", "Signals are passed on.",
               ".Sh OPTIONS", ".Bl -tag -width Ds"]
     for names, help_text in options:
         lines += [option_item(names), *mdoc.lines(help_text.rstrip(".") + ".")]
@@ -74,18 +74,18 @@ def mpiexec_page(mpiexec: str) -> str:
         if title == "Examples":
             continue
         lines += [f".Ss {mdoc.escaped(title.split(' (')[0])}", *mdoc.lines(text)]
-    lines += [".Sh ENVIRONMENT", "Every setting of the library is a variable; headrace config lists all.", "These are about the launcher:",
+    lines += [".Sh ENVIRONMENT", "Every setting of the library is a variable; headrace config lists all of them.", "These affect the launcher:",
               ".Bl -tag -width Ds"]
     launcher = ("launcher", "launch_degree", "host_timeout", "as_hosts", "oversubscribe", "verbose", "check", "network_devices")
     from gen.model import load
     knobs = {knob["name"]: knob for knob in load(ROOT / "api/knobs.yaml")}
-    lines += [".It Ev MPIEXEC_TIMEOUT", "Seconds after which a job is ended, as by the option."]
+    lines += [".It Ev MPIEXEC_TIMEOUT", "Seconds after which a job is ended, as with --timeout."]
     for name in launcher:
         if name in knobs:
             lines += [f".It Ev HEADRACE_{name.upper()}", *mdoc.lines(knobs[name]["sentence"])]
     lines += [".El", ".Sh EXIT STATUS", "The exit status is that of the first rank that failed, and 0 if none did.", ".Bl -tag -width Ds",
-              ".It 2", "The command line is not understood.", ".It 124", "The job was ended by a timeout.", ".It 127",
-              "A program cannot be started.", ".It 128 + N", "Signal N killed a rank.", ".El", ".Sh EXAMPLES",
+              ".It 2", "The command line is invalid.", ".It 124", "The job was ended by a timeout.", ".It 127",
+              "A program could not be started.", ".It 128 + N", "Signal N killed a rank.", ".El", ".Sh EXAMPLES",
               *mdoc.literal(["mpiexec -n 4 ./program --its-option value", "mpiexec -n 1 ./server : -n 3 ./client", "mpiexec -n 8 --hosts a,b:4 ./program",
                              "mpiexec -n 4 -l --timeout 60 ./program"])]
     return mdoc.page([*lines, *mdoc.see_also([("headrace", 1), ("headrace-map", 1), ("headrace-doctor", 1), ("mpicc", 1), ("MPI_Init", 3)])])
@@ -95,17 +95,17 @@ def mpiexec_page(mpiexec: str) -> str:
 
 QUERIES = [("show", "Print the command instead of running it."),
            ("showme:compile", "Print the flags to compile with."), ("showme:link", "Print the flags to link with."),
-           ("showme:incdirs", "Print the directories of headers."), ("showme:libdirs", "Print the directories of libraries."),
-           ("showme:libs", "Print the names of libraries."), ("showme:command", "Print the compiler."), ("showme:version", "Print the version of Headrace."),
+           ("showme:incdirs", "Print the header directories."), ("showme:libdirs", "Print the library directories."),
+           ("showme:libs", "Print the library names."), ("showme:command", "Print the compiler."), ("showme:version", "Print the version of Headrace."),
            ("compile-info", "Print the compiler with the flags to compile with."), ("link-info", "Print the compiler with the flags to link with.")]
 
 
 def wrapper_page(names: list[str], language: str, variables: list[tuple[str, str]], more: list[str]) -> str:
     lines = mdoc.head(names, 1, f"compile MPI programs in {language}", VERSION)
     lines += [".Sh SYNOPSIS", ".Nm", ".Op Ar query", ".Ar words of the compiler", ".Sh DESCRIPTION",
-              "The command calls the compiler of the system,", "with the headers and the library of MPI added.",
-              "All words are passed on to it.", "A run path is added, so that the program finds the library when it starts alone.", *more,
-              ".Pp", "These words are queries:", ".Bl -tag -width Ds"]
+              "The command calls the system's compiler,", "and adds the headers and the library of MPI.",
+              "All arguments are passed on to it.", "A RUNPATH is added, so that the program finds the library when it is started alone.", *more,
+              ".Pp", "These arguments are queries:", ".Bl -tag -width Ds"]
     for query, text in QUERIES:
         lines += [f".It Fl {query}", text]
     lines += [".El", ".Sh ENVIRONMENT", ".Bl -tag -width Ds"]

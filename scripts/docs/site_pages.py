@@ -31,7 +31,7 @@ def decisions() -> list[Path]:
 
 def on_config(config):
     """Adds the rest of the menu: each decision, and the pages of the root directory."""
-    inside = next(part["Inside"] for part in config.nav if "Inside" in part)
+    inside = next(part["Internals"] for part in config.nav if "Internals" in part)
     inside.append({"Decisions": [{"Decisions and why": "adr/README.md"}, *({title(path): f"adr/{path.name}"} for path in decisions())]})
     inside += [{"Contributing": "contributing.md"}, {"Security": "security.md"}, {"Changelog": "changelog.md"}, {"README": "readme.md"}]
     return config

@@ -43,7 +43,7 @@ class Pages(unittest.TestCase):
         for one in (page.PAGES / "performance").glob("*.md"):
             with self.subTest(page=one.name):
                 text = one.read_text(encoding="utf-8")
-                self.assertIn("Limits today:", text)
+                self.assertIn("Current limits:", text)
                 self.assertIn("<!-- table run ", text)
 
 

@@ -37,7 +37,7 @@ class Protocols(unittest.TestCase):
         self.assertRegex(PAGE.read_text(encoding="utf-8"), re.compile(row, re.M))
 
     def test_mapped_device_memory(self):
-        self.named("device memory of `cudaMalloc`, or VMM memory", "device ", "device_get")
+        self.named("device memory from `cudaMalloc`, or VMM memory", "device ", "device_get")
         for memory in ("cuda", "vmm"):
             with self.subTest(memory):
                 self.assertEqual(seen(memory)[0], {0: {"device_get"}, 1: {"device_get"}})
@@ -54,7 +54,7 @@ class Protocols(unittest.TestCase):
         self.assertIn("staged in device memory: packed by the device, unpacked by the device", trace)
 
     def test_pageable_host_memory(self):
-        self.named("device ", "pageable host memory, or the other way", "staged in pinned shared memory")
+        self.named("device ", "pageable host memory, or vice versa", "staged in pinned shared memory")
         protocols, trace = seen("cuda,host")
         self.assertEqual(protocols, {0: {"staged"}, 1: {"staged"}})
         self.assertIn("staged in shared memory: packed by the device, unpacked by the CPU", trace)

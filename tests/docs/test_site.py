@@ -74,7 +74,7 @@ class Site(unittest.TestCase):
         (tree / "docs/index.md").write_text("# Start\n\n[a](index.md#nowhere) [b](missing.md) [c](../src/missing.cpp)\n", encoding="utf-8")
         settings = (tree / "mkdocs.yml").read_text(encoding="utf-8")
         start = settings.index("\nnav:")
-        (tree / "mkdocs.yml").write_text(settings[:start] + "\nnav: [{Start: index.md}, {Inside: []}]\n", encoding="utf-8")
+        (tree / "mkdocs.yml").write_text(settings[:start] + "\nnav: [{Start: index.md}, {Internals: []}]\n", encoding="utf-8")
         result = build(tree, tree / "site")
         self.assertNotEqual(result.returncode, 0)
         for fault in ("other.md", "#nowhere", "missing.md", "src/missing.cpp"):

@@ -24,9 +24,9 @@ from headrace.bench.programs import Programs, locate
 
 DESCRIPTION = """Runs the host benchmarks and prints tables of medians.
 
-With --vs other MPI libraries run the same benchmarks, interleaved: each is installed from the package index into a separate cache, runs the
-same binary if it has the standard ABI, and otherwise a rebuild. Ratios are Headrace's figure over the best peer's at that size, formed
-within each run; their median and spread are printed. With --gpu, first: the GPU set; `headrace bench --gpu --help`."""
+With --vs, other MPI libraries run the same benchmarks, interleaved: each is installed from the package index into a separate cache, and
+runs the same binary if it has the standard ABI, otherwise a rebuilt one. Ratios are Headrace's figure over the best peer's at that size, formed
+within each run; their median and spread are printed. With --gpu as the first option, the GPU set runs; see `headrace bench --gpu --help`."""
 
 
 def _arguments(argv: list[str]) -> argparse.Namespace:
@@ -34,40 +34,40 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="headrace bench", description=DESCRIPTION, epilog=known,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("benchmarks", nargs="*", metavar="BENCHMARK", help="names or groups (a set of all kinds)")
-    parser.add_argument("--benchmarks", dest="listed", metavar="LIST", help="the same, separated by commas")
+    parser.add_argument("--benchmarks", dest="listed", metavar="LIST", help="the same as a comma-separated list")
     parser.add_argument("--vs", metavar="LIST",
-                        help=f"peers: {', '.join(libraries.PACKAGES)} (with --peers: those that are there)")
+                        help=f"peers: {', '.join(libraries.PACKAGES)} (with --peers: those that are installed there)")
     parser.add_argument("--peers", type=Path, metavar="DIR",
-                        help="where peers are, or are put (~/.cache/headrace/peers)")
+                        help="directory in which peers are installed (~/.cache/headrace/peers)")
     parser.add_argument("--build", "--headrace", type=Path, metavar="DIR",
                         help="build directory or prefix of Headrace (this installation)")
     parser.add_argument("--against", type=Path, metavar="DIR",
-                        help="another build of Headrace, say an older one: takes part as the peer `before`")
-    parser.add_argument("--only", metavar="LIST", help="of the libraries, just these (headrace is one)")
-    parser.add_argument("--rebuild", action="store_true", help="build for each peer even where the binary would do")
-    parser.add_argument("--ranks", type=int, default=2, help="(2); more than cores: none is bound")
-    parser.add_argument("--sizes", help="instead of each benchmark's own: 8,4K,1M")
-    parser.add_argument("--mem", default="host", help="KIND or KIND,KIND, as the programs take it (host)")
+                        help="another build of Headrace, such as an older one, which takes part as the peer `before`")
+    parser.add_argument("--only", metavar="LIST", help="only these libraries (headrace is one)")
+    parser.add_argument("--rebuild", action="store_true", help="build for each peer, even if the same binary would run")
+    parser.add_argument("--ranks", type=int, default=2, help="number of ranks (2); if there are more than cores, none is bound")
+    parser.add_argument("--sizes", help="sizes instead of each benchmark's own: 8,4K,1M")
+    parser.add_argument("--mem", default="host", help="kind of memory: KIND or KIND,KIND, as for the programs (host)")
     parser.add_argument("--form", choices=("blocking", "nonblocking", "persistent"), default="blocking",
-                        help="of the collectives")
-    parser.add_argument("--runs", "--reps", type=int, default=5, help="of each program under each library (5)")
-    parser.add_argument("--samples", type=int, default=20, help="repetitions inside a run (20)")
+                        help="form of the collectives")
+    parser.add_argument("--runs", "--reps", type=int, default=5, help="number of runs of each program with each library (5)")
+    parser.add_argument("--samples", type=int, default=20, help="repetitions within a run (20)")
     parser.add_argument("--touch", action="store_true",
-                        help="latency and collectives: write what is sent, read what came, within the times")
+                        help="latency and collectives: write the data that is sent and read the data that arrives, within the measured time")
     parser.add_argument("--cores-apart", metavar="NS-NS",
-                        help="two ranks: count only repetitions before and after which a bare cache line took that long "
+                        help="two ranks: count only repetitions before and after which a single cache line took that long "
                              "from core to core; for virtual machines whose cores wander")
     parser.add_argument("--hosts", metavar="LIST",
-                        help="run over these hosts, of which this is the first, reached by ssh; as bare limit ucx_perftest")
-    parser.add_argument("--wrap", metavar="COMMAND", help="that starts each rank's program, say 'nice -n -5'")
+                        help="run across these hosts, of which this one is the first, reached by ssh; ucx_perftest is the hardware limit")
+    parser.add_argument("--wrap", metavar="COMMAND", help="command that starts each rank's program, such as 'nice -n -5'")
     parser.add_argument("--perftest", type=Path, metavar="FILE",
-                        help="with --hosts: ucx_perftest (that of the Python package of UCX that is found)")
+                        help="with --hosts: ucx_perftest (that of the UCX Python package that is found)")
     parser.add_argument("--hydra", type=Path, metavar="FILE", help="with --hosts: MPICH's mpiexec, to start Headrace's ranks")
-    parser.add_argument("--validate", action="store_true", help="check every byte, outside the times")
-    parser.add_argument("--timeout", type=int, default=120, help="seconds that a program may run (120)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="the tables, and all reports")
-    parser.add_argument("--markdown", action="store_true", help="the tables as Markdown")
-    parser.add_argument("--plots", type=Path, metavar="DIR", help="an SVG picture for each benchmark")
+    parser.add_argument("--validate", action="store_true", help="check every byte, outside the measured time")
+    parser.add_argument("--timeout", type=int, default=120, help="time limit of a program, in seconds (120)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the tables and all reports to this file")
+    parser.add_argument("--markdown", action="store_true", help="print the tables as Markdown")
+    parser.add_argument("--plots", type=Path, metavar="DIR", help="write an SVG picture for each benchmark")
     args = parser.parse_args(argv)
     names = args.benchmarks + (args.listed.split(",") if args.listed else [])
     try:

@@ -127,15 +127,15 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="headrace bench --gpu", description=__doc__, epilog=f"Sections: {known}")
     parser.add_argument("--build", type=Path, metavar="DIR",
                         help="build directory or prefix of Headrace (this installation)")
-    parser.add_argument("--mpiexec", type=Path, help="instead of the one there")
+    parser.add_argument("--mpiexec", type=Path, help="mpiexec to use instead of the one there")
     parser.add_argument("--only", type=lambda text: text.split(","), metavar="LIST",
-                        help="sections, separated by commas")
-    parser.add_argument("--runs", type=int, default=5, help="rounds (5)")
-    parser.add_argument("--timeout", type=int, default=90, help="seconds that a program may run (90)")
+                        help="comma-separated list of sections")
+    parser.add_argument("--runs", type=int, default=5, help="number of rounds (5)")
+    parser.add_argument("--timeout", type=int, default=90, help="time limit of a program, in seconds (90)")
     parser.add_argument("--limit", type=int, default=280, help="seconds after which no further round begins (280)")
-    parser.add_argument("--markdown", action="store_true", help="the table as Markdown")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write figures and all reports there")
-    parser.add_argument("--quick", action="store_true", help="tiny sizes: shows that all of it runs, measures nothing")
+    parser.add_argument("--markdown", action="store_true", help="print the table as Markdown")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write figures and all reports to this file")
+    parser.add_argument("--quick", action="store_true", help="tiny sizes: shows that everything runs, measures nothing")
     args = parser.parse_args(argv)
     args.words = sys.argv[1:] if argv is None else argv
     if unknown := set(args.only or ()) - set(names):

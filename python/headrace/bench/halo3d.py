@@ -1,7 +1,7 @@
 """Steps of halo3d with and without the exchange, for several sizes of a rank's block and numbers of steps.
 
-Runs halo3d on device memory, all cases in turns, round after round, and prints a row for each size, number of steps and
-pattern: microseconds a step, those of the same step without the exchange, and their ratio, medians of the rounds.
+Runs halo3d on device memory, all cases interleaved, and prints a row for each size, number of steps and pattern:
+microseconds per step, with and without the exchange, and their ratio, as medians over the rounds.
 """
 
 from __future__ import annotations
@@ -62,18 +62,18 @@ def _numbers(text: str) -> list[int]:
 def _arguments(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="bench/halo3d.py", description=__doc__)
     parser.add_argument("--build", type=Path, metavar="DIR", help="build directory or prefix of Headrace (this installation)")
-    parser.add_argument("--mpiexec", type=Path, help="instead of the one there")
-    parser.add_argument("--ranks", type=int, help="one for each GPU (all that there are)")
-    parser.add_argument("--local", type=_numbers, default=[300, 128, 64], metavar="LIST", help="points of a rank's block along an edge (300,128,64)")
-    parser.add_argument("--steps", type=_numbers, default=[200, 1000], metavar="LIST", help="(200,1000)")
+    parser.add_argument("--mpiexec", type=Path, help="mpiexec to use instead of the one there")
+    parser.add_argument("--ranks", type=int, help="number of ranks, one per GPU (all GPUs)")
+    parser.add_argument("--local", type=_numbers, default=[300, 128, 64], metavar="LIST", help="points along each edge of a rank's block (300,128,64)")
+    parser.add_argument("--steps", type=_numbers, default=[200, 1000], metavar="LIST", help="numbers of steps (200,1000)")
     parser.add_argument("--patterns", default="overlap-fused,overlap-neighbor,isend-irecv", metavar="LIST",
-                        help="(overlap-fused,overlap-neighbor,isend-irecv)")
-    parser.add_argument("--warm", action="store_true", help="exchange before the time begins, so that it has no first messages")
-    parser.add_argument("--rounds", type=int, default=5, help="of all cases in turns (5)")
+                        help="patterns (overlap-fused,overlap-neighbor,isend-irecv)")
+    parser.add_argument("--warm", action="store_true", help="exchange before the measurement, so that it does not include first messages")
+    parser.add_argument("--rounds", type=int, default=5, help="number of interleaved rounds of all cases (5)")
     parser.add_argument("--limit", type=int, default=110, help="seconds after which no further round begins (110)")
-    parser.add_argument("--timeout", type=int, default=60, help="seconds that a run may take (60)")
-    parser.add_argument("--markdown", action="store_true", help="the table as Markdown")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the table there, for `bench/page.py keep`")
+    parser.add_argument("--timeout", type=int, default=60, help="time limit of a run, in seconds (60)")
+    parser.add_argument("--markdown", action="store_true", help="print the table as Markdown")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the table to this file, for `bench/page.py keep`")
     args = parser.parse_args(argv)
     args.words = sys.argv[1:] if argv is None else argv
     return args

@@ -18,19 +18,19 @@ from headrace.course.lesson import Lesson, without_gpu
 
 def _arguments(argv: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="headrace course", description=__doc__)
-    parser.add_argument("chapter", nargs="?", help="which; without, they are listed")
+    parser.add_argument("chapter", nargs="?", help="chapter to run; without it, the chapters are listed")
     parser.add_argument("--device", choices=("auto", "host", "cuda"), default="auto",
-                        help="where steps run that run anywhere: auto takes a GPU where there is one")
-    parser.add_argument("--quick", action="store_true", help="tiny sizes: shows that all of it runs, measures nothing")
-    parser.add_argument("--runs", type=int, default=3, help="rounds, of which the median is shown (3)")
-    parser.add_argument("--timeout", type=int, default=300, help="seconds that one run may take (300)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the table there, too")
-    parser.add_argument("--png", type=Path, metavar="FILE", help="where the picture goes (course-CHAPTER.png)")
-    parser.add_argument("--no-png", action="store_true", help="no picture, though matplotlib is there")
+                        help="device for steps that run on any: auto uses a GPU if there is one")
+    parser.add_argument("--quick", action="store_true", help="tiny sizes: shows that everything runs, measures nothing")
+    parser.add_argument("--runs", type=int, default=3, help="number of rounds, of which the median is shown (3)")
+    parser.add_argument("--timeout", type=int, default=300, help="time limit of one run, in seconds (300)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the table to this file")
+    parser.add_argument("--png", type=Path, metavar="FILE", help="file for the picture (course-CHAPTER.png)")
+    parser.add_argument("--no-png", action="store_true", help="draw no picture, even if matplotlib is installed")
     parser.add_argument("--build", type=Path, metavar="DIR",
                         help="build directory or prefix of Headrace (this installation)")
     parser.add_argument("--programs", type=Path, metavar="DIR",
-                        help="where a chapter's build.sh has put its programs (this directory, then PATH)")
+                        help="directory with the programs built by a chapter's build.sh (this directory, then PATH)")
     args = parser.parse_args(argv)
     if args.runs < 1 or args.timeout < 1:
         parser.error("--runs and --timeout are at least 1")

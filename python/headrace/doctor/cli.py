@@ -24,18 +24,18 @@ _EPILOG = "Exit code: 0 no trouble found, 1 warnings, 2 errors (or a wrong optio
 
 
 def _arguments(argv: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="headrace doctor", epilog=_EPILOG, description="Says what this machine can do for a "
-                                     "job and what will cause trouble: each finding with its evidence, its cost and its remedy.")
-    parser.add_argument("--all", action="store_true", help="also what is in order")
-    parser.add_argument("--json", action="store_true", help="for programs: all findings, with ids that stay")
-    parser.add_argument("--job", metavar="JOB|FILE", nargs="?", const="", help="what is wrong with a job, by its counters: one that "
-                        "runs here (without a name: all), or a file of mpiexec --save-counters")
-    parser.add_argument("--run", action="store_true", help="measure the links: between hosts (of --hosts, or of the allocation), else "
+    parser = argparse.ArgumentParser(prog="headrace doctor", epilog=_EPILOG, description="Shows what this machine offers to a "
+                                     "job and what causes problems: each finding with its evidence, its cost and its remedy.")
+    parser.add_argument("--all", action="store_true", help="also print what is in order")
+    parser.add_argument("--json", action="store_true", help="print all findings as JSON, with stable ids")
+    parser.add_argument("--job", metavar="JOB|FILE", nargs="?", const="", help="find problems of a job from its counters: one that "
+                        "runs here (without a name: all), or a file written by mpiexec --save-counters")
+    parser.add_argument("--run", action="store_true", help="measure the links between hosts (of --hosts, or of the allocation), or else "
                         "between this host's GPUs and cores; takes seconds to minutes")
-    parser.add_argument("--hosts", metavar="LIST", default="", help="with --run: at least two, separated by commas, reached by ssh")
-    parser.add_argument("--list", action="store_true", help="names the checks and does none")
+    parser.add_argument("--hosts", metavar="LIST", default="", help="with --run: comma-separated list of at least two hosts, reached by ssh")
+    parser.add_argument("--list", action="store_true", help="list the checks, and run none")
     parser.add_argument("--only", metavar="CHECK", action="append", choices=[check.name for check in (*CHECKS, *job.CHECKS, *run.CHECKS)],
-                        help="this check alone; may be given several times")
+                        help="run only this check; may be given several times")
     parser.add_argument("--build", type=Path, metavar="DIR", help="build directory or prefix of Headrace (this installation)")
     args = parser.parse_args(argv)
     if args.run and args.job is not None:

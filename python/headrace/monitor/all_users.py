@@ -27,7 +27,7 @@ def missing() -> str:
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--all-users", action="store_true", help="show the jobs of all users of this host, for root or a service user (own jobs only)")
+    parser.add_argument("--all-users", action="store_true", help="show the jobs of all users on this host, for root or a service user (only own jobs)")
 
 
 def check(parser: argparse.ArgumentParser, args: argparse.Namespace) -> None:

@@ -153,14 +153,14 @@ def parquet(db: sqlite3.Connection, key: str, folder: Path) -> list[str]:
 
 
 def _arguments(argv: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="headrace monitor export", description="Gives the history, or a saved run, by SQL or as Parquet.",
+    parser = argparse.ArgumentParser(prog="headrace monitor export", description="Queries the history or a saved run with SQL, or exports it as Parquet.",
                                      epilog=f"Tables and views for --sql: jobs, ranks, named_totals, machine, {', '.join(VIEWS)} (docs/monitor.md).")
     parser.add_argument("file", type=Path, nargs="?", default=default_path(), help="a history or a saved run (%(default)s)")
     what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--sql", metavar="QUERY", help="print what one statement of SQL (SQLite) gives; the file is not changed")
+    what.add_argument("--sql", metavar="QUERY", help="print the result of one SQL statement (SQLite); the file is not changed")
     what.add_argument("--parquet", type=Path, metavar="DIR", help="write a run's tables there, one file each")
-    parser.add_argument("--form", choices=("table", "csv", "json"), default="table", help="of what --sql prints; json: an object a line")
-    parser.add_argument("--job", default="", help="which run --parquet writes (the newest)")
+    parser.add_argument("--form", choices=("table", "csv", "json"), default="table", help="output format of --sql; json: one object per line")
+    parser.add_argument("--job", default="", help="run that --parquet writes (the newest)")
     return parser.parse_args(argv)
 
 

@@ -125,10 +125,10 @@ def _now(readings: list[Reading]) -> dict[str, int]:
 
 
 def _arguments(argv: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="headrace top", description="Shows what the jobs of this host do: rates, waiting, the slowest rank.")
-    parser.add_argument("--once", action="store_true", help="look for one period, print, end")
-    parser.add_argument("--json", action="store_true", help="for programs: one JSON document (with --once), or one a period, each on a line")
-    parser.add_argument("--period", type=float, default=1.0, metavar="S", help="seconds between two looks (%(default)s)")
+    parser = argparse.ArgumentParser(prog="headrace top", description="Shows what the jobs on this host do: rates, waiting, the slowest rank.")
+    parser.add_argument("--once", action="store_true", help="observe one period, print, and exit")
+    parser.add_argument("--json", action="store_true", help="print JSON, for programs: one document with --once, otherwise one line per period")
+    parser.add_argument("--period", type=float, default=1.0, metavar="S", help="seconds between two readings (%(default)s)")
     all_users.add(parser)
     args = parser.parse_args(argv)
     all_users.check(parser, args)

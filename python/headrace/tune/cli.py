@@ -14,10 +14,9 @@ from headrace.tune import explain, run
 from headrace.tune.collectives import OPERATIONS
 from headrace.tune.run import SIZES
 
-DESCRIPTION = """Measures the limits of messages and each algorithm of each collective on this machine, or between hosts, and writes the
+DESCRIPTION = """Measures message limits and every algorithm of every collective on this machine, or between hosts, and writes the
 files that programs use from then on. The built-in choice remains unless another one is faster by 5 % and by more than the rounds differ;
-changes are measured again in as many rounds. Leave the machine alone meanwhile. A run that was ended, however that happened, goes on where
-it was."""
+changes are confirmed by a second measurement. The machine should be idle meanwhile. An interrupted run continues where it stopped."""
 
 
 def _size(text: str) -> int:
@@ -57,24 +56,25 @@ def _hosts(text: str) -> dict[str, int]:
 
 def _arguments(argv: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="headrace tune", description=DESCRIPTION)
-    parser.add_argument("--messages", action="store_true", help="the limits of messages alone (eager, single copy, chunks), of two ranks")
-    parser.add_argument("--collectives", action="store_true", help="the collectives alone; both, as with neither option, if --messages is given, too")
-    parser.add_argument("--operations", type=_operations, metavar="LIST", help=f"these collectives alone ({','.join(OPERATIONS)})")
-    parser.add_argument("--hosts", type=_hosts, metavar="A,B:N", help="what is between these hosts, reached by ssh, with up to N ranks on each "
-                        "(its cores). In a Slurm or PBS job of several nodes that comes by itself, after what is on one host")
+    parser.add_argument("--messages", action="store_true", help="tune only the message limits (eager, single copy, chunks), with two ranks")
+    parser.add_argument("--collectives", action="store_true", help="tune only the collectives; with --messages as well, or with neither option, both are tuned")
+    parser.add_argument("--operations", type=_operations, metavar="LIST", help=f"tune only these collectives ({','.join(OPERATIONS)})")
+    parser.add_argument("--hosts", type=_hosts, metavar="A,B:N", help="tune communication between these hosts, reached by ssh, with up to N ranks on each "
+                        "(number of its cores). In a Slurm or PBS job on several nodes, this is done automatically, after a single host")
     parser.add_argument("--ranks", type=_ranks, metavar="LIST",
-                        help="numbers of ranks of collectives (2, one for each core, four for each core); on each host, with --hosts (1, N)")
-    parser.add_argument("--largest", type=_size, metavar="SIZE", default=1 << 20, help="of the larger buffer of a collective (1M)")
-    parser.add_argument("--device", action="store_true", help="GPU buffers, too")
-    parser.add_argument("--rounds", type=int, default=5, metavar="N", help="each value and algorithm once in each (5; fewer than 3 hardly tell a gain from noise)")
-    parser.add_argument("--quick", action="store_true", help="two sizes, few values, ranks and repetitions: to see it work")
-    parser.add_argument("--afresh", action="store_true", help="measure all again: do not go on with a run that was ended")
-    parser.add_argument("--output", type=Path, metavar="FILE", help="(where programs look for it)")
-    parser.add_argument("--no-plot", action="store_true", help="no picture beside it")
+                        help="numbers of ranks for collectives (2, one per core, four per core); with --hosts, on each host (1, N)")
+    parser.add_argument("--largest", type=_size, metavar="SIZE", default=1 << 20, help="largest size of the larger buffer of a collective (1M)")
+    parser.add_argument("--device", action="store_true", help="also tune GPU buffers")
+    parser.add_argument("--rounds", type=int, default=5, metavar="N",
+                        help="rounds, each of which measures every value and algorithm once (5; fewer than 3 hardly distinguish a gain from noise)")
+    parser.add_argument("--quick", action="store_true", help="use two sizes, and few values, ranks and repetitions, to see it work")
+    parser.add_argument("--afresh", action="store_true", help="measure everything again: do not continue an interrupted run")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="tuning file to write (the one that programs read)")
+    parser.add_argument("--no-plot", action="store_true", help="write no picture next to it")
     parser.add_argument("--dry-run", action="store_true", help="write nothing")
     parser.add_argument("--build", type=Path, metavar="DIR", help="build directory or prefix (this installation)")
     parser.add_argument("--explain", nargs=argparse.REMAINDER, metavar="RUN|PROGRAM",
-                        help="measure nothing: say which rows and limits a run would use that mpiexec --save-counters has saved, or a "
+                        help="measure nothing: show which rows and limits apply to a run saved by mpiexec --save-counters, or to a "
                         "program with its options of mpiexec (-n 4 ./program), which is run for it")
     args = parser.parse_args(argv)
     if args.explain is not None and not args.explain:

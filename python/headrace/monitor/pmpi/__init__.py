@@ -54,7 +54,7 @@ def build(file: Path, mpicc: str) -> str:
 
 
 def main(argv: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="headrace monitor pmpi", description="Builds a library by which the monitor sees jobs of another MPI: "
+    parser = argparse.ArgumentParser(prog="headrace monitor pmpi", description="Builds a library that shows jobs of another MPI library in the monitor: "
                                      "calls, their time, messages by peer. Jobs of Headrace need none.")
     parser.add_argument("file", type=Path, help="the library to write, for example libheadrace_pmpi.so")
     parser.add_argument("--mpicc", default="mpicc", help="the compiler of that MPI (%(default)s)")
