@@ -140,7 +140,9 @@ Attached::~Attached() {
 
 bool Attached::may_wait_by_kernels() {
   if (kernels_wait_ || !own_devices_) return kernels_wait_;
-  const auto waiting = std::ranges::count_if(state->communicators, &Attached::kernels_wait_);
+  // A graph's operations may keep a communicator that the program has freed.
+  const auto waiting = std::ranges::count_if(state->communicators,
+                                             [](const Attached* each) { return each->kernels_wait_ && !each->freed_; });
   kernels_wait_ = waiting < kMostWaitingStreams;
   return kernels_wait_;
 }

@@ -109,7 +109,9 @@ struct State {
   std::vector<OperationPointer> orphans;  // of graphs whose communicator was freed
   std::unordered_map<p2p::Request*, Started> persistent;
   mem::device::DeferredFrees::Hold frees;
-  std::size_t captured = 0;  // operations of graphs
+  std::size_t captured = 0;      // operations of graphs
+  std::uint32_t asked_seen = 0;  // of ask_for_waits()
+  double reported_at = 0;        // by report_waits()
   bool advancing = false;
   bool hooked = false;
   double last_active = 0;
@@ -152,6 +154,8 @@ Served served_for(const p2p::Request& request);
 
 // Registers the hook that starts and completes operations, and wakes the thread that makes progress.
 void watch();
+// Does what ask_for_waits() has asked for. Called in rounds of progress.
+void report_waits();
 // Ends an operation, with or without an error.
 void finish(const OperationPointer& operation, const p2p::Completion& completion, std::string why);
 

@@ -147,6 +147,7 @@ bool advance(void* /*unused*/) {
   moved |= complete_running();
   if (!state->orphans.empty()) end_orphans();
   look_after_matched();
+  report_waits();
   state->advancing = false;
   attend(moved);
   if (state->running.empty() && state->streams.empty() && state->captured == 0 && state->matched.empty()) {
