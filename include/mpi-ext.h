@@ -90,7 +90,8 @@ int MPIX_Stream_comm_create(MPI_Comm comm, MPIX_Stream stream, MPI_Comm* newcomm
 int MPIX_Comm_get_stream(MPI_Comm comm, int idx, MPIX_Stream* stream);
 /* Makes progress, on all streams. */
 int MPIX_Stream_progress(MPIX_Stream stream);
-/* As in MPICH. A communicator with a stream of a device starts the thread in any case; it stays until MPI_Finalize. */
+/* Start and stop the thread that makes progress. A communicator with a stream of a device starts it in any case, and it
+ * stays until MPI_Finalize. */
 int MPIX_Start_progress_thread(MPIX_Stream stream);
 int MPIX_Stop_progress_thread(MPIX_Stream stream);
 

@@ -124,7 +124,7 @@ for count in "${ranks[@]}"; do
   fi
   step "reductions" 20 "$count" "$build/gpu_tests/mpi_streams_allreduce"
   step "long reductions" 20 "$count" "$build/gpu_tests/mpi_streams_long_allreduce"
-  step "collectives" 20 "$count" "$build/gpu_tests/mpi_streams_collectives" --seed random
+  step "collectives" 40 "$count" "$build/gpu_tests/mpi_streams_collectives" --seed random
   step "a full queue" 20 "$count" "$build/gpu_tests/mpi_streams_ahead" matched
   step "latency" 40 "$count" "$build/gpu_tests/mpi_streams_latency" "${latency[@]}"
   cat "/tmp/streams.$$.log"

@@ -156,7 +156,7 @@ class Collective {
     return before(count + elements) + kGuard;
   }
 
-  // What a rank sends.
+  // Data that a rank sends.
   [[nodiscard]] Bytes values(int rank, unsigned seed) const {
     const std::size_t count = reduces() ? sum() : block(rank);
     Bytes made(count * plan_.type.bytes);
@@ -164,7 +164,7 @@ class Collective {
     for (std::size_t i = 0; i < count; ++i) plan_.type.make(random, true, made.data() + i * plan_.type.bytes);
     return made;
   }
-  // What this rank receives.
+  // Data that this rank receives.
   [[nodiscard]] Bytes result(unsigned seed) const {
     if (plan_.kind == Kind::kBcast) return values(plan_.root, seed);
     Bytes all = values(0, seed);
