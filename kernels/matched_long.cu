@@ -99,7 +99,8 @@ HR_DEVICE void combine_part(const MatchedLong& what, const Op& op, std::uint64_t
   const reduce_kernels::Sides sides{own_input ? index : 0, own_input ? 1 : what.reduction.ninputs,
                                     own_output ? index : 0, own_output ? 1 : what.reduction.noutputs,
                                     (to - from) * sizeof(T)};
-  reduce_kernels::combine_span<kInputs, T>(
+  constexpr unsigned kMore = kInputs == 1 ? 0 : 4;  // a copy has one input
+  reduce_kernels::combine_span<kInputs, T, kMore>(
       what.reduction, sides, op,
       {from, count, part * hr_block_threads() + hr_thread(), what.blocks * hr_block_threads()});
   finish_copies();

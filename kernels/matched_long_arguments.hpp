@@ -13,7 +13,7 @@ static_assert(kMatchedRanks <= kReduceSides);
 
 inline constexpr std::uint32_t kMatchedReadyThreads = 32;
 inline constexpr std::uint32_t kMatchedLongThreads = 512;
-inline constexpr std::uint64_t kMatchedLongMostBlocks = 32;
+inline constexpr std::uint64_t kMatchedLongMostBlocks = 64;  // for which there are words
 // Time after which a rank that has nothing left to do combines parts that others have not begun.
 inline constexpr std::uint64_t kMatchedLongPatience = 50000;  // nanoseconds
 

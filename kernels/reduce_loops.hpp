@@ -1,7 +1,7 @@
 // reduce_loops.hpp: loops of the reduction kernels through memory, for any element type and operation.
 //
-// If the addresses allow it, threads work on vectors of 16 bytes: all inputs of a vector (of four vectors, if there are
-// one or two inputs) are loaded before any is combined, so that enough bytes are in flight to saturate NVLink, and a
+// If the addresses allow it, threads work on vectors of 16 bytes: all inputs of a vector (of several vectors, for some
+// numbers of inputs) are loaded before any is combined, so that enough bytes are in flight to saturate NVLink, and a
 // short message costs only one round trip. The last threads of the grid, which get no vector if there are enough
 // threads, combine the elements before the first and after the last vector.
 #pragma once
@@ -147,7 +147,7 @@ HR_DEVICE void combine_at(const ReduceArguments& args, const Sides& sides, const
     Access::store(args.outputs[sides.output + i] + offset + sides.shift, value);
 }
 
-// Combines several vectors of one or two inputs at a time, `step` apart, from vector *at on; stops before an incomplete
+// Combines several vectors of kInputs inputs at a time, `step` apart, from vector *at on; stops before an incomplete
 // group.
 template <unsigned kInputs, unsigned kInFlight, class T, class Op>
 HR_DEVICE void combine_groups(const ReduceArguments& args, const Sides& sides, const Op& op, std::uint64_t start,
@@ -156,22 +156,23 @@ HR_DEVICE void combine_groups(const ReduceArguments& args, const Sides& sides, c
   HR_NO_UNROLL
   for (; *at + (kInFlight - 1) * step < vectors; *at += kInFlight * step) {
     const std::uint64_t offset = start + *at * sizeof(Vector);
-    Vector left[kInFlight], right[kInFlight];
+    Vector loaded[kInputs][kInFlight];
     HR_UNROLL
-    for (unsigned k = 0; k < kInFlight; ++k)
-      left[k] = ByVectors<T>::load(args.inputs[sides.input] + offset + k * stride);
-    if constexpr (kInputs == 2) {
+    for (unsigned i = 0; i < kInputs; ++i) {
+      const std::uint64_t from = args.inputs[sides.input + i] + offset;
       HR_UNROLL
-      for (unsigned k = 0; k < kInFlight; ++k)
-        right[k] = ByVectors<T>::load(args.inputs[sides.input + 1] + offset + k * stride);
+      for (unsigned k = 0; k < kInFlight; ++k) loaded[i][k] = ByVectors<T>::load(from + k * stride);
+    }
+    HR_UNROLL
+    for (unsigned i = 1; i < kInputs; ++i) {
       HR_UNROLL
-      for (unsigned k = 0; k < kInFlight; ++k) left[k] = ByVectors<T>::combine(op, left[k], right[k]);
+      for (unsigned k = 0; k < kInFlight; ++k) loaded[0][k] = ByVectors<T>::combine(op, loaded[0][k], loaded[i][k]);
     }
     HR_NO_UNROLL
     for (unsigned i = 0; i < sides.noutputs; ++i) {
       const std::uint64_t to = args.outputs[sides.output + i] + offset + sides.shift;
       HR_UNROLL
-      for (unsigned k = 0; k < kInFlight; ++k) ByVectors<T>::store(to + k * stride, left[k]);
+      for (unsigned k = 0; k < kInFlight; ++k) ByVectors<T>::store(to + k * stride, loaded[0][k]);
     }
   }
 }
@@ -184,8 +185,8 @@ struct Span {
 };
 
 // Combines a part of what the arguments describe, whose own `first`, `count` and numbers of buffers are not used.
-// kInputs: number of inputs for which there is a dedicated loop.
-template <unsigned kInputs, class T, class Op>
+// kInputs, kMore: numbers of inputs for which there are dedicated loops; kMore: 0 or 4.
+template <unsigned kInputs, class T, unsigned kMore = 0, class Op>
 HR_DEVICE void combine_span(const ReduceArguments& args, const Sides& sides, const Op& op, const Span& span) {
   const std::uint64_t step = span.step, thread = span.thread, count = span.count;
   const std::uint64_t start = span.first * sizeof(T);
@@ -209,6 +210,9 @@ HR_DEVICE void combine_span(const ReduceArguments& args, const Sides& sides, con
       if (sides.ninputs == kInputs) {
         combine_groups<kInputs, 4, T>(args, sides, op, first, step, vectors, &at);
         combine_groups<kInputs, 2, T>(args, sides, op, first, step, vectors, &at);
+      }
+      if constexpr (kMore != 0) {
+        if (sides.ninputs == kMore) combine_groups<kMore, 2, T>(args, sides, op, first, step, vectors, &at);
       }
       HR_NO_UNROLL
       for (; at < vectors; at += step) combine_at<ByVectors<T>>(args, sides, op, first + at * sizeof(Vector));

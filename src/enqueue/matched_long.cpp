@@ -25,6 +25,8 @@ constexpr std::uint64_t kShareElements = 64;
 // with more blocks.
 constexpr std::uint64_t kMostByElements = std::uint64_t{64} << 10;
 constexpr std::uint64_t kVector = 16;
+constexpr std::uint64_t kMostBlocks = 32;
+static_assert(kMostBlocks <= kernels::kMatchedLongMostBlocks);
 
 struct LongKernel {
   const char* reduction;  // the kernel of layout::device that combines so
@@ -255,7 +257,7 @@ struct LongMatch final : Match {
     const std::uint64_t share = longest_share(*work);
     const std::uint64_t units = access == kernels::kReduceByVectors ? share * bytes / kVector : share;
     work->blocks = std::clamp<std::uint64_t>((units + kernels::kMatchedLongThreads - 1) / kernels::kMatchedLongThreads,
-                                             1, kernels::kMatchedLongMostBlocks);
+                                             1, kMostBlocks);
     return true;
   }
 
