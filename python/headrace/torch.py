@@ -1,13 +1,16 @@
-"""Backend `headrace` of torch.distributed: operations in the current CUDA stream, which the host does not wait for.
+"""Backend `headrace` of torch.distributed: operations in the current CUDA stream, also while it is captured.
 
     import headrace.torch
     headrace.torch.init()                       # under mpiexec; one rank for each GPU
-    torch.distributed.all_reduce(tensor)        # enqueued; later work of the stream sees the result
+    torch.distributed.all_reduce(tensor)        # later work of the stream sees the result
 
 Serves all_reduce, all_gather_into_tensor, all_gather, reduce_scatter_tensor, reduce_scatter, broadcast, barrier, send, recv, isend and
-irecv. Tensors on the CPU are served, too; there a call returns when the operation is over. Each CUDA stream gets a communicator at
-its first use, which all ranks of the group must make in the same order, and before a capture: use a stream once before you capture it.
-What is captured (torch.cuda.graph) runs at every launch until the group is destroyed.
+irecv. Each CUDA stream gets a communicator at its first use, which all ranks of the group must make in the same order, and before a
+capture: use a stream once before you capture it. What is captured (torch.cuda.graph) runs at every launch until the group is destroyed.
+
+A call returns when the operation is over, outside captures; for isend and irecv, wait() does. init(asynchronous=True) leaves that out:
+then the stream alone waits, and the program must synchronise it before it reads a tensor (item(), cpu(), tolist()), because the driver
+would wait for the stream and keep the library's thread out. After the launch of a graph, too.
 """
 
 from __future__ import annotations
@@ -74,6 +77,7 @@ class _Library:
 
 _BaseWork = getattr(dist, "Work", None) or dist.distributed_c10d.Work
 _library: _Library | None = None
+_asynchronous = False  # streams alone wait, not the host
 _groups: list[ProcessGroup] = []
 
 
@@ -127,11 +131,13 @@ class _Lane:
             self.comm = mpi.handle("MPIX_Stream_comm_create", comm, self._stream)
         mpi("MPI_Comm_set_errhandler", self.comm, _Pointer(_ERRORS_RETURN))
 
-    def run(self, name: str, *arguments: int | None) -> None:
-        """Starts the persistent form of a collective operation and waits for it: the stream, or for the CPU the caller.
+    def settle(self) -> None:
+        """Waits for the stream, as what reads a tensor while it waits hangs."""
+        if self._enqueues and not _asynchronous and not torch.cuda.is_current_stream_capturing():
+            torch.cuda.current_stream().synchronize()
 
-        The arguments are those before the communicator.
-        """
+    def run(self, name: str, *arguments: int | None) -> None:
+        """Starts the persistent form of a collective operation and waits for it. The arguments are those before the communicator."""
         mpi = _mpi()
         captured = self._enqueues and torch.cuda.is_current_stream_capturing()
         key = (name, *arguments)
@@ -142,8 +148,8 @@ class _Lane:
         else:
             self._requests.move_to_end(key)
         if self._enqueues:
-            mpi("MPIX_Startall_enqueue", 1, ctypes.byref(request), self.comm)
-            mpi("MPIX_Wait_enqueue", ctypes.byref(request), None)
+            mpi("MPIX_Runall_enqueue", 1, ctypes.byref(request), self.comm)
+            self.settle()
         else:
             mpi("MPI_Start", ctypes.byref(request))
             mpi("MPI_Wait", ctypes.byref(request), None)
@@ -171,7 +177,12 @@ class _Lane:
         suffix, wait = ("_enqueue", "MPIX_Wait_enqueue") if self._enqueues else ("", "MPI_Wait")
         request = mpi.handle(f"{'MPIX' if self._enqueues else 'MPI'}_{kind}{suffix}", *map(_argument, _buffer(tensor)), peer, tag,
                              self.comm)
-        return _Work([tensor], lambda: mpi(wait, ctypes.byref(request), None))
+
+        def end() -> None:
+            mpi(wait, ctypes.byref(request), None)
+            self.settle()
+
+        return _Work([tensor], end)
 
     def free(self) -> None:
         mpi = _mpi()
@@ -325,11 +336,13 @@ def _create(options: Any, _backend_options: Any = None) -> ProcessGroup:
 dist.Backend.register_backend("headrace", _create, extended_api=True, devices=["cpu", "cuda"])
 
 
-def init() -> tuple[int, int]:
+def init(*, asynchronous: bool = False) -> tuple[int, int]:
     """Makes the default process group of the ranks that mpiexec has started; selects a GPU by the rank on the node.
 
-    Returns rank and size.
+    Returns rank and size. asynchronous: the host does not wait for operations (see above).
     """
+    global _asynchronous  # noqa: PLW0603
+    _asynchronous = asynchronous
     mpi = _mpi()
     rank, size = mpi.number("MPI_Comm_rank", _Pointer(_WORLD)), mpi.number("MPI_Comm_size", _Pointer(_WORLD))
     if torch.cuda.is_available():

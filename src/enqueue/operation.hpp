@@ -33,6 +33,9 @@ class Operation {
   virtual void drop(p2p::Request* inner) {
     if (inner != nullptr) p2p::release_request(inner);
   }
+  // Called when the program has freed the communicator of a graph's operation, which is not started again: gives back
+  // what would keep the communicator.
+  virtual void forget() {}
   // Name for error texts: "send to rank 3 with tag 7".
   [[nodiscard]] virtual std::string what() const = 0;
 
@@ -66,6 +69,9 @@ class Attached final : public comm::StreamUse {
   // True if kernels may wait in the communicator's stream: each of its processes has a device of its own, and such
   // kernels may wait in few enough streams of this process already.
   bool may_wait_by_kernels();
+
+  // Takes part in the launches of graphs no more.
+  void leave_graphs();
 
   comm::Communicator& comm_;
   Ref<Stream> stream_;

@@ -1,4 +1,6 @@
 // Persistent requests that a stream starts: point-to-point, partitioned, and collective ones.
+#include <utility>
+
 #include "enqueue/matched.hpp"
 #include "enqueue/operation.hpp"
 #include "p2p/partitioned.hpp"
@@ -12,7 +14,14 @@ class Persistent final : public Operation {
       : Operation(comm, stream), request_(&request) {
     request.retain();
   }
-  ~Persistent() override { p2p::release_request(request_); }
+  ~Persistent() override {
+    if (request_ != nullptr) p2p::release_request(request_);
+  }
+  void forget() override {
+    const auto started = state->persistent.find(request_);
+    if (started != state->persistent.end() && started->second.last.get() == this) state->persistent.erase(started);
+    p2p::release_request(std::exchange(request_, nullptr));
+  }
 
   Status start(p2p::Request** inner) override {
     Started& started = state->persistent[request_];

@@ -39,7 +39,9 @@ step() {  # step NAME SECONDS RANKS PROGRAM ARGS...
     echo "pass  $name, $count ranks, $((SECONDS - start)) s"
   else
     echo "FAIL  $name, $count ranks, exit $?: $*"
-    tail -n 60 "/tmp/streams.$$.log"
+    # Shows what streams wait for, and the calls in which each rank's first thread is, before the rest.
+    grep -E '^\[headrace|^mpiexec|^rank [0-9]+ on| in .*(cu[A-Z]|MPI)' "/tmp/streams.$$.log" | head -n 60
+    tail -n 40 "/tmp/streams.$$.log"
     failed=$((failed + 1))
     return 1
   fi
@@ -67,7 +69,7 @@ beside_nccl() {  # beside_nccl RANKS: the same with NCCL from C++, if it is inst
   local operations
   [ "${HR_FAKE:-0}" != 1 ] && [ -n "$(find "$build" -name nccl -type f -perm -u+x -print -quit)" ] || return 0
   for operations in "kernel,allreduce,ring 8,8K,64K,1M,16M,64M" "bcast 8,64K,1M,16M,64M" \
-    "allgather,reduce_scatter_block 8,64K,1M,16M"; do
+    "allgather,reduce_scatter_block 8,64K,1M,16M,64M"; do
     timeout -k 5 25 python3 "$source/bench/nccl.py" --build "$build" --ranks "$1" --rounds 5 --limit 10 --timeout 20 \
       --operations "${operations% *}" --sizes "${operations#* }" \
       --ways nccl_enqueued,nccl_graph,kernel_nccl_enqueued,kernel_nccl_graph || echo "NCCL: not measured"

@@ -37,7 +37,7 @@ double median(int times, const Work& work) {
 
 class Table {
  public:
-  Table(const check::Environment& mpi, bool brief) : mpi_(mpi), repeats_(brief ? 4 : 100), launches_(brief ? 2 : 10) {}
+  Table(const check::Environment& mpi, bool brief) : mpi_(mpi), repeats_(brief ? 4 : 100), launches_(brief ? 2 : 8) {}
 
   void head() const {
     if (mpi_.rank == 0) std::printf("%-52s %13s  %6s %6s\n", "", "median", "host", "stream");
@@ -193,7 +193,7 @@ void matched_allreduce(const Table& table, const Kernels& kernels, int bytes, co
   CHECK_OK(MPI_Request_free(&request));
 }
 
-// Bytes are those of a block, as in NCCL's functions.
+// Bytes are those of the larger buffer, as in bench/nccl.py.
 struct MatchedMove {
   const char* name;
   int blocks;  // of the larger buffer; 0: one for each rank
@@ -216,7 +216,8 @@ void matched_move(const Table& table, const Kernels& kernels, const MatchedMove&
                   const Buffer& to) {
   const Lane lane(kernels);
   MPI_Request request = MPI_REQUEST_NULL;
-  CHECK_OK(move.init(from.get(), to.get(), bytes / 4, lane.comm(), &request));
+  const int blocks = move.blocks != 0 ? move.blocks : lane.size;
+  CHECK_OK(move.init(from.get(), to.get(), std::max(bytes / 4 / blocks, 1), lane.comm(), &request));
   CHECK_OK(MPIX_Matchall(1, &request));
   const auto after_a_kernel = [&] {
     lane.fill(from, 1, 0, 0, 2);
@@ -268,9 +269,7 @@ void matched(const check::Environment& mpi, const Table& table, const Kernels& k
   }
   for (const MatchedMove& move : kMoves) {
     for (const int bytes : {8, 65536, 1 << 20, 16 << 20, 64 << 20}) {
-      const std::size_t blocks = move.blocks != 0 ? 1 : static_cast<std::size_t>(mpi.size);
-      if (blocks * static_cast<std::size_t>(bytes) <= most && mpi.size > 1)
-        matched_move(table, kernels, move, bytes, from, to);
+      if (static_cast<std::size_t>(bytes) <= most && mpi.size > 1) matched_move(table, kernels, move, bytes, from, to);
     }
   }
 }

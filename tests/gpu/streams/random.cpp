@@ -171,7 +171,11 @@ void run(const check::Environment& mpi, unsigned seed, int exchanges) {
       const Graph graph(*own, mode, [&] {
         for (const auto& each : running) each->enqueue();
       });
-      for (int launch = 0; launch < launches; ++launch) graph.launch();
+      constexpr int kAhead = 8;  // more may fill the driver's queue, which the library's thread needs
+      for (int launch = 1; launch <= launches; ++launch) {
+        graph.launch();
+        if (launch % kAhead == 0) own->wait();
+      }
       own->wait();
     } else {
       for (const auto& each : running) each->enqueue();

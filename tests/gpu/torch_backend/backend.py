@@ -1,4 +1,6 @@
-"""Operations of the torch.distributed backend `headrace`, every element checked. Run it under mpiexec on 2 ranks or more; `cuda` or `cpu`.
+"""Operations of the torch.distributed backend `headrace`, every element checked. Run it under mpiexec on 2 ranks or more:
+
+    backend.py cuda|cpu [asynchronous]
 
 With PyTorch and GPUs, or with the stub beside this file on the fake driver.
 """
@@ -13,6 +15,8 @@ COUNT = 1000
 
 
 def expect(found, wanted, what):
+    if found.is_cuda:
+        torch.cuda.current_stream().synchronize()
     found = found.tolist()
     if found != list(wanted):
         at = next(i for i, (one, other) in enumerate(zip(found, wanted)) if one != other)
@@ -104,7 +108,7 @@ def errors(device):
 
 def main():
     device = sys.argv[1]
-    rank, size = headrace.torch.init()
+    rank, size = headrace.torch.init(asynchronous=len(sys.argv) > 2)
     collectives(device, rank, size)
     messages(device, rank, size)
     subgroups(device, rank, size)
