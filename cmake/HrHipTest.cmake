@@ -7,7 +7,7 @@
 include_guard(GLOBAL)
 
 set(HR_NOT_ON_HIP
-  "streams|enqueue"          # streams wait for words, which HIP supports only in signal memory (docs/adr/0049)
+  "streams|enqueue|torch"    # streams wait for words, which HIP supports only in signal memory (docs/adr/0049)
   "chunks"                   # memory in chunks is staged, and these tests examine mappings
   "time_sliced"              # AMD devices run the work of several processes concurrently
   "^mpich"                   # programs built with MPICH, which test its ABI and not its devices

@@ -90,6 +90,10 @@ int MPIX_Stream_comm_create(MPI_Comm comm, MPIX_Stream stream, MPI_Comm* newcomm
 int MPIX_Comm_get_stream(MPI_Comm comm, int idx, MPIX_Stream* stream);
 /* Makes progress, on all streams. */
 int MPIX_Stream_progress(MPIX_Stream stream);
+/* Start and stop the thread that makes progress. A communicator with a stream of a device starts it in any case, and it
+ * stays until MPI_Finalize. */
+int MPIX_Start_progress_thread(MPIX_Stream stream);
+int MPIX_Stop_progress_thread(MPIX_Stream stream);
 
 /* The stream waits for the end of the operation. Buffers stay in use until then. */
 int MPIX_Send_enqueue(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
@@ -109,8 +113,11 @@ int MPIX_Waitall_enqueue(int count, MPI_Request array_of_requests[], MPI_Status 
 /* Starts persistent requests of any kind when the communicator's stream reaches this call. MPIX_Wait_enqueue or
  * MPIX_Waitall_enqueue completes them; they stay for the next start. */
 int MPIX_Startall_enqueue(int count, MPI_Request array_of_requests[], MPI_Comm comm);
-/* Matches persistent messages and allreduces with those of other processes, which call it, too, so that streams carry
- * them out between devices of a host by themselves, messages of up to 4 MiB. Only MPIX_Startall_enqueue and MPIX_Wait_enqueue serve these afterwards. */
+/* The same and MPIX_Waitall_enqueue with MPI_STATUSES_IGNORE, in fewer calls of the driver. */
+int MPIX_Runall_enqueue(int count, MPI_Request array_of_requests[], MPI_Comm comm);
+/* Matches persistent messages and collective operations with those of other processes, which call it, too, so that
+ * streams carry them out between devices of a host by themselves, messages of up to 4 MiB. Only the functions that
+ * enqueue serve these afterwards. */
 int MPIX_Matchall(int count, MPI_Request array_of_requests[]);
 
 #ifdef __cplusplus

@@ -1,9 +1,10 @@
-// matched_allreduce: a small reduction among the ranks of one host. One kernel puts a rank's vector into a slot at each
-// rank, with one or several blocks per rank, and waits for nothing; another kernel combines the slots. The stream has
-// already waited for the other ranks' vectors, or the slots hold lines and the kernel waits for these. There are two
-// generations of slots: a rank that begins the reduction after the next one has ended the next one, and so has the
-// vectors that all ranks put after they ended this one. So a slot is rewritten only after this rank has read the
-// reader's own vector of the next reduction, which the reader puts after the kernel that has read the slot.
+// matched_allreduce: a small reduction of the ranks of one host. One kernel puts a rank's vector into a slot at each
+// rank, a block or several for each, and waits for nothing; another one combines the slots. The stream has waited for
+// the other ranks' vectors before, or the slots hold lines and the kernel waits for these. There are two generations of
+// slots: a rank that begins the reduction after the next one has ended the next one, and so has the vectors that all
+// ranks put after they ended this one. So a slot is written again only after its reader's own vector of the next
+// reduction, which the reader's kernel puts after the kernel that has read this one, was read here.
+#include "coresident.hpp"
 #include "matched_allreduce_arguments.hpp"
 #include "matched_copy.hpp"
 #include "portability.hpp"
@@ -11,25 +12,32 @@
 #include "reduce_loops.hpp"
 #include "reduce_operations.hpp"
 
-HR_KERNEL(hr_matched_put, (HR_CONSTANT hr::kernels::MatchedPut put)) {
-  using namespace hr::matched_kernels;  // NOLINT
-  auto* const own = reinterpret_cast<hr::kernels::MatchedWords*>(put.own);
-  if (look(&own->released) != 0) return;
-  const auto parts = static_cast<unsigned>(put.parts);
-  const unsigned rank = blockIdx.x / parts;
-  const std::uint32_t number = own->put[blockIdx.x];
-  const std::uint64_t slot = put.to[rank] + number % hr::kernels::kMatchedGenerations * put.generation;
+namespace hr::matched_kernels {
+
+// Puts a part of the vector into the slot of one rank, by all threads of the block.
+HR_DEVICE void put_part(const kernels::MatchedPut& put, std::uint64_t index) {
+  auto* const own = reinterpret_cast<kernels::MatchedWords*>(put.own);
+  const std::uint64_t rank = index / put.parts;
+  const std::uint32_t number = own->put[index];
+  const std::uint64_t slot = put.to[rank] + number % kernels::kMatchedGenerations * put.generation;
   if (put.lines != 0) {
-    store_lines(put.from, slot, put.bytes, number + 1, blockIdx.x % parts, parts);
+    store_lines(put.from, slot, put.bytes, number + 1, index % put.parts, put.parts);
   } else {
     copy_bytes(put.from, slot, put.bytes);
   }
   finish_copies();
   if (!is_last_thread()) return;
-  own->put[blockIdx.x] = number + 1;
+  own->put[index] = number + 1;
   if (put.lines != 0 || put.ready[rank] == 0) return;
   fence();
   add(reinterpret_cast<std::uint32_t*>(put.ready[rank]), 1);
+}
+
+}  // namespace hr::matched_kernels
+
+HR_KERNEL(hr_matched_put, (HR_CONSTANT hr::kernels::MatchedPut put)) {
+  using namespace hr::matched_kernels;  // NOLINT
+  if (look(&reinterpret_cast<hr::kernels::MatchedWords*>(put.own)->released) == 0) put_part(put, blockIdx.x);
 }
 
 namespace hr::matched_kernels {
@@ -164,6 +172,16 @@ HR_DEVICE void take(const MatchedEnd& end) {
   HR_KERNEL(hr_matched_##name, (HR_CONSTANT hr::kernels::MatchedEnd end)) {                        \
     using hr::matched_kernels::look;                                                               \
     if (look(&reinterpret_cast<const hr::kernels::MatchedWords*>(end.own)->released) != 0) return; \
+    if (hr::matched_kernels::__VA_ARGS__(end)) hr::matched_kernels::take(end);                     \
+  }                                                                                                \
+  HR_CORESIDENT_KERNEL(hr_matched_both_##name, (HR_CONSTANT hr::kernels::MatchedBoth both)) {      \
+    using hr::matched_kernels::look;                                                               \
+    const hr::kernels::MatchedPut& put = HR_FIRST(both).put;                                       \
+    const hr::kernels::MatchedEnd& end = HR_FIRST(both).end;                                       \
+    if (look(&reinterpret_cast<const hr::kernels::MatchedWords*>(end.own)->released) != 0) return; \
+    HR_NO_UNROLL                                                                                   \
+    for (std::uint64_t i = blockIdx.x; i < end.ranks * put.parts; i += gridDim.x)                  \
+      hr::matched_kernels::put_part(put, i);                                                       \
     if (hr::matched_kernels::__VA_ARGS__(end)) hr::matched_kernels::take(end);                     \
   }
 

@@ -50,4 +50,10 @@ struct MatchedEnd {
   std::uint64_t lines;    // not 0: the slots hold lines, for which the kernel waits
 };
 
+// Both at once, if the slots hold lines.
+struct MatchedBoth {
+  MatchedPut put;
+  MatchedEnd end;
+};
+
 }  // namespace hr::kernels

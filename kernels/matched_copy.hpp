@@ -90,7 +90,7 @@ HR_DEVICE bool is_waiting_thread() { return true; }
 // The last thread runs last.
 HR_DEVICE void finish_copies() {}
 HR_DEVICE void add(std::uint32_t* word, std::uint32_t number) { __atomic_fetch_add(word, number, __ATOMIC_SEQ_CST); }
-HR_DEVICE std::uint32_t count_block(std::uint32_t* word) { return (*word)++; }
+HR_DEVICE std::uint32_t count_block(std::uint32_t* word) { return __atomic_fetch_add(word, 1U, __ATOMIC_SEQ_CST); }
 HR_DEVICE void fence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 HR_DEVICE bool claim(std::uint32_t* word, std::uint32_t number) {
   std::uint32_t before = number - 1;

@@ -1,11 +1,11 @@
-// matched_long: a reduction among the ranks of one host, in the program's buffers, with a kernel that waits. The start
-// kernel tells all ranks that this rank's buffers are ready. The wait kernel combines this rank's share of the elements
-// from the buffers of all ranks, once all are ready, and stores the result in all of them.
+// matched_long: a collective operation of the ranks of one host, in the buffers of the program, by a kernel that waits.
+// The kernel of the start tells all ranks that this rank's buffers are ready. The kernel of the wait reads this rank's
+// share of the elements from the buffers that have it, once all are ready, and stores it, combined, into those that
+// want it.
 //
-// Some rank combines every part of every share as soon as all ranks have started, whatever the ranks wait for in
-// between: each part is claimed first, and a rank that has waited long for the others claims parts that they have not
-// begun. Between a claim and the end of its part, a kernel waits only for the starts. So a wait depends only on the
-// starts.
+// Somebody moves every part of every share as soon as all ranks have started, whatever the ranks wait for in between:
+// each part is claimed before, and a rank that has waited long for the others claims what they have not begun. Between
+// a claim and the end of its part a kernel waits only for the starts. So a wait depends on the starts alone.
 //
 // Memory order: `ready` is stored with release after everything that the stream did before; a reader acquires it, and a
 // barrier passes that on to its block. A part is counted in `done` after a system-wide fence behind a barrier.
@@ -16,14 +16,24 @@
 #include "reduce_loops.hpp"
 #include "reduce_operations.hpp"
 
-HR_KERNEL(hr_matched_ready, (HR_CONSTANT hr::kernels::MatchedReady what)) {
+namespace hr::matched_kernels {
+
+// Tells the other ranks that this rank's buffers are ready. at: this rank's word at each other rank; 0: none.
+HR_DEVICE void announce(const std::uint64_t* at, std::uint32_t number) {
+  HR_NO_UNROLL
+  for (std::uint64_t rank = hr_thread(); rank < kernels::kMatchedRanks; rank += hr_block_threads()) {
+    if (at[rank] != 0) hr_store_release_system(reinterpret_cast<std::uint32_t*>(at[rank]), number);
+  }
+}
+
+}  // namespace hr::matched_kernels
+
+HR_CORESIDENT_KERNEL(hr_matched_ready, (HR_CONSTANT hr::kernels::MatchedReady what)) {
   using namespace hr::matched_kernels;  // NOLINT
   auto* const own = reinterpret_cast<hr::kernels::MatchedLongWords*>(what.own);
   if (look(&own->released) != 0) return;
   const std::uint32_t number = own->started + 1;
-  if (threadIdx.x < hr::kernels::kMatchedRanks && what.at[threadIdx.x] != 0) {
-    hr_store_release_system(reinterpret_cast<std::uint32_t*>(what.at[threadIdx.x]), number);
-  }
+  announce(what.at, number);
   finish_copies();
   if (is_last_thread()) own->started = number;
 }
@@ -40,7 +50,7 @@ HR_DEVICE bool is_before(std::uint32_t number, std::uint32_t other) {
   return static_cast<std::int32_t>(number - other) < 0;
 }
 
-// Waits until all ranks have started the reduction. Returns false, in all threads, if it is released.
+// Waits until all ranks have started the operation. False, in all threads, if it is released.
 HR_DEVICE bool wait_for_starts(const MatchedLong& what, std::uint32_t number) {
   const MatchedLongWords* const own = words_of(what, what.rank);
   bool over = look(&own->released) != 0;
@@ -55,8 +65,8 @@ HR_DEVICE bool wait_for_starts(const MatchedLong& what, std::uint32_t number) {
   return !in_any_thread(over);
 }
 
-// Waits, in one thread, until all parts are in this rank's buffer or the reduction is released; returns false, in all
-// threads, after `nanoseconds` (0: no limit).
+// Waits, in one thread, until all parts are over or the operation is released; false, in all threads, after
+// `nanoseconds` (0: no limit).
 HR_DEVICE bool wait_for_parts(const MatchedLong& what, std::uint32_t number, std::uint64_t nanoseconds) {
   const MatchedLongWords* const own = words_of(what, what.rank);
   const auto all = static_cast<std::uint32_t>(number * what.ranks * what.blocks);
@@ -74,40 +84,46 @@ HR_DEVICE bool wait_for_parts(const MatchedLong& what, std::uint32_t number, std
   return in_any_thread(over);
 }
 
-// True, in one thread, if this block is to combine the part. That thread does not wait for starts meanwhile.
+// True, in one thread, if it is this block that moves the part. That thread does not wait for starts meanwhile.
 HR_DEVICE bool claim_part(const MatchedLong& what, std::uint64_t rank, std::uint64_t part, std::uint32_t number) {
   return hr_thread() == hr_block_threads() - 1 && claim(&words_of(what, rank)->claimed[part], number);
 }
 
-template <class T, class Op>
+// kInputs: see combine_span().
+template <unsigned kInputs, class T, class Op>
 HR_DEVICE void combine_part(const MatchedLong& what, const Op& op, std::uint64_t rank, std::uint64_t part) {
-  const std::uint64_t all = what.reduction.count;
-  const std::uint64_t first = rank * what.share < all ? rank * what.share : all;
-  const std::uint64_t count = all - first < what.share ? all - first : what.share;
-  reduce_kernels::combine_span<2, T>(
-      what.reduction, op, {first, count, part * hr_block_threads() + hr_thread(), what.blocks * hr_block_threads()});
+  const std::uint64_t first = what.first[rank], count = what.first[rank + 1] - first;
+  const bool own_input = what.own_input != 0, own_output = what.own_output != 0;
+  const std::uint64_t from = own_input ? 0 : first, to = own_output ? 0 : first;
+  const auto index = static_cast<unsigned>(rank);
+  const reduce_kernels::Sides sides{own_input ? index : 0, own_input ? 1 : what.reduction.ninputs,
+                                    own_output ? index : 0, own_output ? 1 : what.reduction.noutputs,
+                                    (to - from) * sizeof(T)};
+  constexpr unsigned kMore = kInputs == 1 ? 0 : 4;  // a copy has one input
+  reduce_kernels::combine_span<kInputs, T, kMore>(
+      what.reduction, sides, op,
+      {from, count, part * hr_block_threads() + hr_thread(), what.blocks * hr_block_threads()});
   finish_copies();
   HR_NO_UNROLL
-  for (std::uint64_t to = hr_thread(); to < what.ranks; to += hr_block_threads()) {
+  for (std::uint64_t at = hr_thread(); at < what.ranks; at += hr_block_threads()) {
     fence();
-    add(&words_of(what, to)->done, 1);
+    add(&words_of(what, at)->done, 1);
   }
 }
 
-// Each block combines its part of this rank's share. The first block waits for the others, and then for the other
-// ranks.
-template <class T, class Op>
-HR_DEVICE void combine_long(const MatchedLong& what, const Op& op) {
-  const std::uint32_t number = words_of(what, what.rank)->started;  // unchanged until this kernel ends
+// Each block moves its part of this rank's share. The first one waits for the others, and then for the other ranks.
+// False, in all threads, if the operation is released before that.
+template <class T, unsigned kInputs, class Op>
+HR_DEVICE bool move_parts(const MatchedLong& what, const Op& op, std::uint32_t number) {
   std::uint64_t rank = what.rank, part = blockIdx.x;
   std::uint64_t next = 0;  // next part to examine, over all shares
   bool mine = claim_part(what, rank, part, number);
-  if (!wait_for_starts(what, number)) return;
+  if (!wait_for_starts(what, number)) return false;
   mine = in_any_thread(mine);
   HR_NO_UNROLL
   while (true) {
-    if (mine) combine_part<T>(what, op, rank, part);
-    if (blockIdx.x != 0 || (next == 0 && wait_for_parts(what, number, kernels::kMatchedLongPatience))) return;
+    if (mine) combine_part<kInputs, T>(what, op, rank, part);
+    if (blockIdx.x != 0 || (next == 0 && wait_for_parts(what, number, kernels::kMatchedLongPatience))) return true;
     mine = false;
     HR_NO_UNROLL
     for (; !mine && next < what.ranks * what.blocks; ++next) {
@@ -117,8 +133,22 @@ HR_DEVICE void combine_long(const MatchedLong& what, const Op& op) {
     }
     if (mine) continue;
     wait_for_parts(what, number, 0);
-    return;
+    return true;
   }
+}
+
+template <class T, unsigned kInputs = 2, class Op>
+HR_DEVICE void combine_long(const MatchedLong& what, const Op& op) {
+  MatchedLongWords* const own = words_of(what, what.rank);
+  const bool starts = what.starts != 0;
+  // Only the last block of a launch that starts the operation changes it.
+  const std::uint32_t number = look(&own->started) + (starts ? 1 : 0);
+  if (starts && blockIdx.x == 0 && look(&own->released) == 0) announce(what.at, number);
+  if (!move_parts<T, kInputs>(what, op, number) || !starts) return;
+  finish_copies();
+  if (!is_last_thread() || count_block(&own->finished) + 1 != what.blocks) return;
+  own->finished = 0;
+  own->started = number;
 }
 
 template <class T>
@@ -151,6 +181,18 @@ HR_DEVICE void combine_long_bits(const MatchedLong& what) {
   }
 }
 
+HR_DEVICE void copy_long(const MatchedLong& what) {
+  constexpr reduce_kernels::First kFirst{};
+  switch (what.element) {
+    case 8:
+      return combine_long<std::uint64_t, 1>(what, kFirst);
+    case 4:
+      return combine_long<std::uint32_t, 1>(what, kFirst);
+    default:
+      return combine_long<std::uint8_t, 1>(what, kFirst);
+  }
+}
+
 }  // namespace hr::matched_kernels
 
 #define HR_MATCHED_LONG_KERNEL(name, ...)                                                     \
@@ -158,6 +200,7 @@ HR_DEVICE void combine_long_bits(const MatchedLong& what) {
     hr::matched_kernels::__VA_ARGS__(HR_FIRST(what));                                         \
   }
 
+HR_MATCHED_LONG_KERNEL(copy, copy_long)
 HR_MATCHED_LONG_KERNEL(bits_4, combine_long_bits<std::uint32_t>)
 HR_MATCHED_LONG_KERNEL(bits_8, combine_long_bits<std::uint64_t>)
 HR_MATCHED_LONG_KERNEL(i32, combine_long_order<std::int32_t>)

@@ -1,5 +1,5 @@
-// matched_long_arguments.hpp: arguments of the kernels of a long matched allreduce (src/enqueue/matched_long.hpp);
-// shared by the kernels and the code that launches them.
+// matched_long_arguments.hpp: arguments of the kernels of a matched collective operation in the buffers of the program
+// (src/enqueue/matched_long.hpp); shared by the kernels and the code that launches them.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,19 @@ static_assert(kMatchedRanks <= kReduceSides);
 
 inline constexpr std::uint32_t kMatchedReadyThreads = 32;
 inline constexpr std::uint32_t kMatchedLongThreads = 512;
-inline constexpr std::uint64_t kMatchedLongMostBlocks = 32;
-// Time after which an idle rank combines parts that others have not begun.
+inline constexpr std::uint64_t kMatchedLongMostBlocks = 64;  // for which there are words
+// Time after which a rank that has nothing left to do combines parts that others have not begun.
 inline constexpr std::uint64_t kMatchedLongPatience = 50000;  // nanoseconds
 
-// Words of one rank, in its device's memory. Numbers of reductions begin with 1.
+// Words of one rank, in its device's memory. Numbers of operations begin with 1.
 struct MatchedLongWords {
-  std::uint32_t released;                         // not 0: no data moves, and no kernel waits
-  std::uint32_t started;                          // last reduction that this rank has started
-  std::uint32_t done;                             // parts in this rank's buffer, over all reductions
-  std::uint32_t ready[kMatchedRanks];             // last reduction that each other rank has started
-  std::uint32_t claimed[kMatchedLongMostBlocks];  // for each part of this rank's share: last reduction in which a rank
-                                                  // has begun it
+  std::uint32_t released;                         // not 0: nothing moves and nothing waits any more
+  std::uint32_t started;                          // the operation that this rank has started last
+  std::uint32_t finished;                         // blocks of a launch that starts and waits which have ended
+  std::uint32_t done;                             // parts that are over at all ranks, of all operations
+  std::uint32_t ready[kMatchedRanks];             // the operation that each other rank has started last
+  std::uint32_t claimed[kMatchedLongMostBlocks];  // for each part of this rank's share: the last operation in which
+                                                  // somebody has begun it
 };
 
 // Tells all ranks that this rank's buffers are ready.
@@ -33,13 +34,19 @@ struct MatchedReady {
   std::uint64_t at[kMatchedRanks];  // this rank's word at each other rank; 0: none
 };
 
-// Combines the buffers of all ranks. Each rank has a share of the elements, and each block a part of the share.
+// Moves or combines the data of all ranks. Each rank has a share of it, and each block a part of the share. The
+// elements of a share are at the same place in all buffers, unless it has a buffer of its own, where they come first: a
+// block that its rank gathers from, or scatters to.
 struct MatchedLong {
   std::uint64_t words[kMatchedRanks];  // MatchedLongWords of each rank
   std::uint64_t rank, ranks;
-  std::uint64_t blocks;       // blocks per launch; the same on all ranks
-  std::uint64_t share;        // elements
-  ReduceArguments reduction;  // of all elements; inputs and outputs in the order of ranks
+  std::uint64_t blocks;                    // of the launch; the same at all ranks
+  std::uint64_t first[kMatchedRanks + 1];  // element of each rank's share; the end of the last one's
+  std::uint64_t starts;                    // not 0: the launch starts the operation, too
+  std::uint64_t at[kMatchedRanks];         // as in MatchedReady
+  std::uint64_t own_input, own_output;     // not 0: a share's input or output is the one with its rank's index alone
+  std::uint64_t element;                   // bytes; for a copy
+  ReduceArguments reduction;               // of all elements
 };
 
 }  // namespace hr::kernels

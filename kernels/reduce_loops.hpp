@@ -1,7 +1,7 @@
 // reduce_loops.hpp: loops of the reduction kernels through memory, for any element type and operation.
 //
-// If the addresses allow it, threads work on vectors of 16 bytes: all inputs of a vector (of four vectors, if there are
-// one or two inputs) are loaded before any is combined, so that enough bytes are in flight to saturate NVLink, and a
+// If the addresses allow it, threads work on vectors of 16 bytes: all inputs of a vector (of several vectors, for some
+// numbers of inputs) are loaded before any is combined, so that enough bytes are in flight to saturate NVLink, and a
 // short message costs only one round trip. The last threads of the grid, which get no vector if there are enough
 // threads, combine the elements before the first and after the last vector.
 #pragma once
@@ -129,56 +129,71 @@ HR_DEVICE typename Access::Unit combined(unsigned ninputs, const Op& op, const I
   return value;
 }
 
-// Combines one unit, `offset` bytes into every buffer, of any number of inputs.
+// The buffers of the arguments that take part.
+struct Sides {
+  unsigned input, ninputs;  // the first, and how many
+  unsigned output, noutputs;
+  std::uint64_t shift;  // bytes from the place of an element in the inputs to that in the outputs
+};
+HR_DEVICE Sides all_sides(const ReduceArguments& args) { return {0, args.ninputs, 0, args.noutputs, 0}; }
+
+// Combines one unit, `offset` bytes into every input, of any number of inputs.
 template <class Access, class Op>
-HR_DEVICE void combine_at(const ReduceArguments& args, const Op& op, std::uint64_t offset) {
-  const auto value = combined<Access>(args.ninputs, op, [&](unsigned input) { return args.inputs[input] + offset; });
+HR_DEVICE void combine_at(const ReduceArguments& args, const Sides& sides, const Op& op, std::uint64_t offset) {
+  const auto value =
+      combined<Access>(sides.ninputs, op, [&](unsigned input) { return args.inputs[sides.input + input] + offset; });
   HR_NO_UNROLL
-  for (unsigned i = 0; i < args.noutputs; ++i) Access::store(args.outputs[i] + offset, value);
+  for (unsigned i = 0; i < sides.noutputs; ++i)
+    Access::store(args.outputs[sides.output + i] + offset + sides.shift, value);
 }
 
-// Combines several vectors of one or two inputs at a time, `step` apart, from vector *at on; stops before an incomplete
+// Combines several vectors of kInputs inputs at a time, `step` apart, from vector *at on; stops before an incomplete
 // group.
 template <unsigned kInputs, unsigned kInFlight, class T, class Op>
-HR_DEVICE void combine_groups(const ReduceArguments& args, const Op& op, std::uint64_t start, std::uint64_t step,
-                              std::uint64_t vectors, std::uint64_t* at) {
+HR_DEVICE void combine_groups(const ReduceArguments& args, const Sides& sides, const Op& op, std::uint64_t start,
+                              std::uint64_t step, std::uint64_t vectors, std::uint64_t* at) {
   const std::uint64_t stride = step * sizeof(Vector);
   HR_NO_UNROLL
   for (; *at + (kInFlight - 1) * step < vectors; *at += kInFlight * step) {
     const std::uint64_t offset = start + *at * sizeof(Vector);
-    Vector left[kInFlight], right[kInFlight];
+    Vector loaded[kInputs][kInFlight];
     HR_UNROLL
-    for (unsigned k = 0; k < kInFlight; ++k) left[k] = ByVectors<T>::load(args.inputs[0] + offset + k * stride);
-    if constexpr (kInputs == 2) {
+    for (unsigned i = 0; i < kInputs; ++i) {
+      const std::uint64_t from = args.inputs[sides.input + i] + offset;
       HR_UNROLL
-      for (unsigned k = 0; k < kInFlight; ++k) right[k] = ByVectors<T>::load(args.inputs[1] + offset + k * stride);
+      for (unsigned k = 0; k < kInFlight; ++k) loaded[i][k] = ByVectors<T>::load(from + k * stride);
+    }
+    HR_UNROLL
+    for (unsigned i = 1; i < kInputs; ++i) {
       HR_UNROLL
-      for (unsigned k = 0; k < kInFlight; ++k) left[k] = ByVectors<T>::combine(op, left[k], right[k]);
+      for (unsigned k = 0; k < kInFlight; ++k) loaded[0][k] = ByVectors<T>::combine(op, loaded[0][k], loaded[i][k]);
     }
     HR_NO_UNROLL
-    for (unsigned i = 0; i < args.noutputs; ++i) {
+    for (unsigned i = 0; i < sides.noutputs; ++i) {
+      const std::uint64_t to = args.outputs[sides.output + i] + offset + sides.shift;
       HR_UNROLL
-      for (unsigned k = 0; k < kInFlight; ++k) ByVectors<T>::store(args.outputs[i] + offset + k * stride, left[k]);
+      for (unsigned k = 0; k < kInFlight; ++k) ByVectors<T>::store(to + k * stride, loaded[0][k]);
     }
   }
 }
 
-// Elements [first, first + count), and the position of this thread among the `step` threads that combine them.
+// Elements [first, first + count) of the inputs, and the place of this thread among the `step` threads that combine
+// them.
 struct Span {
   std::uint64_t first, count;
   std::uint64_t thread, step;
 };
 
-// Combines a part of what the arguments describe, whose own `first` and `count` are not used. kInputs: number of inputs
-// for which there is a dedicated loop.
-template <unsigned kInputs, class T, class Op>
-HR_DEVICE void combine_span(const ReduceArguments& args, const Op& op, const Span& span) {
+// Combines a part of what the arguments describe, whose own `first`, `count` and numbers of buffers are not used.
+// kInputs, kMore: numbers of inputs for which there are dedicated loops; kMore: 0 or 4.
+template <unsigned kInputs, class T, unsigned kMore = 0, class Op>
+HR_DEVICE void combine_span(const ReduceArguments& args, const Sides& sides, const Op& op, const Span& span) {
   const std::uint64_t step = span.step, thread = span.thread, count = span.count;
   const std::uint64_t start = span.first * sizeof(T);
 
   if (args.access == kernels::kReduceByBytes) {
     HR_NO_UNROLL
-    for (std::uint64_t e = thread; e < count; e += step) combine_at<ByBytes<T>>(args, op, start + e * sizeof(T));
+    for (std::uint64_t e = thread; e < count; e += step) combine_at<ByBytes<T>>(args, sides, op, start + e * sizeof(T));
     return;
   }
 
@@ -186,30 +201,33 @@ HR_DEVICE void combine_span(const ReduceArguments& args, const Op& op, const Spa
   std::uint64_t in_vectors = 0;  // elements combined as vectors
   if constexpr (!Element<T>::kPadded) {
     if (args.access == kernels::kReduceByVectors) {
-      const std::uint64_t unaligned = (0 - (args.inputs[0] + start)) % sizeof(Vector) / sizeof(T);
+      const std::uint64_t unaligned = (0 - (args.inputs[sides.input] + start)) % sizeof(Vector) / sizeof(T);
       head = unaligned < count ? unaligned : count;
       const std::uint64_t vectors = (count - head) * sizeof(T) / sizeof(Vector);
       in_vectors = vectors * (sizeof(Vector) / sizeof(T));
       const std::uint64_t first = start + head * sizeof(T);
       std::uint64_t at = thread;
-      if (args.ninputs == kInputs) {
-        combine_groups<kInputs, 4, T>(args, op, first, step, vectors, &at);
-        combine_groups<kInputs, 2, T>(args, op, first, step, vectors, &at);
+      if (sides.ninputs == kInputs) {
+        combine_groups<kInputs, 4, T>(args, sides, op, first, step, vectors, &at);
+        combine_groups<kInputs, 2, T>(args, sides, op, first, step, vectors, &at);
+      }
+      if constexpr (kMore != 0) {
+        if (sides.ninputs == kMore) combine_groups<kMore, 2, T>(args, sides, op, first, step, vectors, &at);
       }
       HR_NO_UNROLL
-      for (; at < vectors; at += step) combine_at<ByVectors<T>>(args, op, first + at * sizeof(Vector));
+      for (; at < vectors; at += step) combine_at<ByVectors<T>>(args, sides, op, first + at * sizeof(Vector));
     }
   }
   HR_NO_UNROLL
   for (std::uint64_t e = step - 1 - thread; e < count - in_vectors; e += step) {
-    combine_at<ByElements<T>>(args, op, start + (e < head ? e : e + in_vectors) * sizeof(T));
+    combine_at<ByElements<T>>(args, sides, op, start + (e < head ? e : e + in_vectors) * sizeof(T));
   }
 }
 
 // Combines everything that the arguments describe, with all threads of the launch.
 template <unsigned kInputs, class T, class Op>
 HR_DEVICE void combine(const ReduceArguments& args, const Op& op) {
-  combine_span<kInputs, T>(args, op,
+  combine_span<kInputs, T>(args, all_sides(args), op,
                            {args.first, args.count, std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x,
                             std::uint64_t{gridDim.x} * blockDim.x});
 }

@@ -16,6 +16,7 @@
 #include <iterator>
 
 #include "base/stack_request.hpp"
+#include "enqueue/enqueue.hpp"
 
 namespace hr::bind::stack_answer {
 namespace {
@@ -53,6 +54,7 @@ void on_request(int, siginfo_t* information, void* context) {
   if (information->si_code == SI_QUEUE) {
     const auto request = reinterpret_cast<std::uintptr_t>(information->si_value.sival_ptr);
     if (const int pipe = open_pipe(information->si_pid, request); pipe >= 0) {
+      enqueue::ask_for_waits();
       const int count = std::max(::backtrace(frames, static_cast<int>(std::size(frames))), 0);
       void** const found = std::find(frames, frames + count, interrupted_at(context));
       void** const first = found != frames + count ? found : frames + std::min(count, 2);

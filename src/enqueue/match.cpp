@@ -7,6 +7,7 @@
 #include "boot/boot.hpp"
 #include "enqueue/matched.hpp"
 #include "enqueue/matched_allreduce.hpp"
+#include "enqueue/matched_long.hpp"
 #include "enqueue/paired.hpp"
 #include "mem/device/device_links.hpp"
 #include "p2p/progress.hpp"
@@ -71,6 +72,22 @@ Status exchange(Matches& matches) {
     p2p::release_request(each);
   }
   return result;
+}
+
+// Returns a match for a collective operation that all of its processes, on this host, may carry out so; null for other
+// requests. The answer is the same on all processes.
+std::unique_ptr<Match> match_collective(p2p::Request& request) {
+  const coll::Call* const call = coll::call_of(request);
+  if (call == nullptr || call->members->is_inter() || call->size() < 2 ||
+      call->size() > static_cast<int>(kernels::kMatchedRanks) || call->bytes == 0 ||
+      (call->op != nullptr && call->op->kind() == layout::OpKind::kUser))
+    return nullptr;
+  for (int rank = 0; rank < call->size(); ++rank) {
+    const int proc = call->members->peer_proc(rank);
+    if (proc != boot::processes().self() && !p2p::shares_memory(proc)) return nullptr;
+  }
+  std::unique_ptr<Match> made = match_short_allreduce(request, *call);
+  return made != nullptr ? std::move(made) : match_long(request, *call);
 }
 
 bool all_able(const Match& match) {
@@ -150,7 +167,7 @@ Status match_all(std::span<p2p::Request* const> requests) {
   for (std::size_t i = 0; i < requests.size(); ++i) {
     p2p::Request& request = *requests[i];
     if (request.active() || request.communicator_ == nullptr || matched_of(request) != nullptr) continue;
-    std::unique_ptr<Match> made = match_allreduce(request);
+    std::unique_ptr<Match> made = match_collective(request);
     if (made == nullptr) HR_TRY(match_message(request, i, &made));
     if (made != nullptr) matches.push_back(std::move(made));
   }

@@ -56,6 +56,25 @@ class Kinds {
     return launches_;
   }
 
+  // True if one kernel can start all of them and wait for them. There is one collective operation at most, and no
+  // message beside it: a kernel that waits for one would put off the start of the next, on which another rank's wait
+  // for the first may depend.
+  [[nodiscard]] bool fit_one_kernel() const {
+    const std::size_t messages = sends_.size() + receives_.size();
+    if (allreduces_.size() + longs_.size() + (messages != 0 ? 1 : 0) != 1) return false;
+    if (!allreduces_.empty()) return allreduces_[0]->end_.lines != 0;
+    const auto waits = [](const Paired* each) { return each->move_.way != kernels::kPairedReady; };
+    return messages <= kernels::kPairedMoves && std::ranges::all_of(sends_, waits) &&
+           std::ranges::all_of(receives_, waits);
+  }
+  std::span<const Launch> both() {
+    for (MatchedLong* const each : longs_) launches_.push_back(each->both());
+    for (MatchedAllreduce* const each : allreduces_) launches_.push_back(each->both());
+    sends_.insert(sends_.end(), receives_.begin(), receives_.end());
+    add_moves(sends_, &moves_, &launches_);
+    return launches_;
+  }
+
  private:
   void clear() {
     sends_.clear();
@@ -177,8 +196,10 @@ Matched::~Matched() {
 }
 
 Status Matched::start(p2p::Request& /*request*/) {
-  return fail(Errc::kRequest, "the %s was matched for streams (MPIX_Matchall): only MPIX_Startall_enqueue can start it",
-              text().c_str());
+  return fail(
+      Errc::kRequest,
+      "the %s was matched for streams (MPIX_Matchall): only MPIX_Startall_enqueue and MPIX_Runall_enqueue can start it",
+      text().c_str());
 }
 
 Status Matched::release() {
@@ -220,7 +241,7 @@ void close_idle_buffers() {
 
 Matched* matched_of(const p2p::Request& request) { return dynamic_cast<Matched*>(request.state_.get()); }
 
-Status start_matched(std::span<p2p::Request* const> requests, Attached& attached, bool captured) {
+Status start_matched(std::span<p2p::Request* const> requests, Attached& attached, bool captured, bool* waited) {
   Kinds& kinds = Kinds::of_call();
   for (p2p::Request* const each : requests) {
     Matched& matched = *matched_of(*each);
@@ -233,17 +254,18 @@ Status start_matched(std::span<p2p::Request* const> requests, Attached& attached
     matched.stream_ = attached.stream_;
     matched.in_graph_ = matched.in_graph_ || captured;
   }
-  HR_TRY(append_work(*attached.stream_, {}, {}, kinds.starts()));
+  const bool together = waited != nullptr && kinds.fit_one_kernel();
+  HR_TRY(append_work(*attached.stream_, {}, {}, together ? kinds.both() : kinds.starts()));
+  if (waited != nullptr) *waited = together;
   add(Statistic::enqueued_by_streams, requests.size());
   for (p2p::Request* const each : requests) {
     Matched& matched = *matched_of(*each);
-    matched.started_ = true;
+    matched.started_ = !together;
     matched.captured_ = captured;
     if (matched.released_) note_error(matched, can_complete(matched), attached);
     // The other processes' buffers must stay open until the stream has done the work, even in a graph.
     if (!captured || matched.kind_ == Matched::Kind::kLong) attached.matched_ = true;
-    if (captured) continue;
-    refuse_wait_of_host(*each, matched);
+    if (!captured && !together) refuse_wait_of_host(*each, matched);
   }
   return kOk;
 }

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "boot/boot.hpp"
 #include "coll/reduction.hpp"
-#include "enqueue/matched_long.hpp"
 #include "layout/device/reduce.hpp"
 
 namespace hr::enqueue {
@@ -29,20 +27,26 @@ constexpr std::size_t kWordBytes = matched_slot(sizeof(MatchedWords));
 struct EndKernel {
   const char* reduction;  // the kernel of layout::device that performs this reduction
   const char* end;
+  const char* both;
 };
 constexpr EndKernel kEndKernels[] = {
-    {"hr_reduce_bits_4", "hr_matched_bits_4"}, {"hr_reduce_bits_8", "hr_matched_bits_8"},
-    {"hr_reduce_i32", "hr_matched_i32"},       {"hr_reduce_i64", "hr_matched_i64"},
-    {"hr_reduce_u32", "hr_matched_u32"},       {"hr_reduce_u64", "hr_matched_u64"},
-    {"hr_reduce_f16", "hr_matched_f16"},       {"hr_reduce_bf16", "hr_matched_bf16"},
-    {"hr_reduce_f32", "hr_matched_f32"},       {"hr_reduce_f64", "hr_matched_f64"},
+    {"hr_reduce_bits_4", "hr_matched_bits_4", "hr_matched_both_bits_4"},
+    {"hr_reduce_bits_8", "hr_matched_bits_8", "hr_matched_both_bits_8"},
+    {"hr_reduce_i32", "hr_matched_i32", "hr_matched_both_i32"},
+    {"hr_reduce_i64", "hr_matched_i64", "hr_matched_both_i64"},
+    {"hr_reduce_u32", "hr_matched_u32", "hr_matched_both_u32"},
+    {"hr_reduce_u64", "hr_matched_u64", "hr_matched_both_u64"},
+    {"hr_reduce_f16", "hr_matched_f16", "hr_matched_both_f16"},
+    {"hr_reduce_bf16", "hr_matched_bf16", "hr_matched_both_bf16"},
+    {"hr_reduce_f32", "hr_matched_f32", "hr_matched_both_f32"},
+    {"hr_reduce_f64", "hr_matched_f64", "hr_matched_both_f64"},
 };
 
-const char* end_kernel(const char* reduction) {
+const EndKernel* end_kernel(const char* reduction) {
   if (reduction == nullptr) return nullptr;
   const auto* const found =
       std::ranges::find_if(kEndKernels, [&](const EndKernel& each) { return !std::strcmp(each.reduction, reduction); });
-  return found == std::end(kEndKernels) ? nullptr : found->end;
+  return found == std::end(kEndKernels) ? nullptr : found;
 }
 
 std::size_t index_of(int rank) { return static_cast<std::size_t>(rank); }
@@ -87,10 +91,12 @@ struct AllreduceMatch final : Match {
       if (!mem::device::exports_to(each.proc, where)) return;
     }
     const layout::device::ReduceKernel combine = reduction();
-    const char* const end = end_kernel(combine.name);
+    const EndKernel* const end = end_kernel(combine.name);
     if (end == nullptr || combine.arguments.access == kernels::kReduceByBytes) return;
     Context* device = nullptr;
-    if (!open(kPut, &device, &put_kernel_) || !open(end, &device, &end_kernel_)) return;
+    if (!open(kPut, &device, &put_kernel_) || !open(end->end, &device, &end_kernel_) ||
+        !open(end->both, &device, &both_kernel_))
+      return;
     const Current current(*device);
     const MatchedWords first{};
     offer_kernel();
@@ -132,9 +138,11 @@ struct AllreduceMatch final : Match {
                                                 1, kernels::kMatchedMostParts)
                     : 1;
     made->end_ = end(lines);
+    made->both_ = {put, made->end_};
     set_common(*device, !lines, made.get());
     made->put_kernel_ = put_kernel_;
     made->end_kernel_ = end_kernel_;
+    made->both_kernel_ = both_kernel_;
     return made;
   }
 
@@ -157,7 +165,7 @@ struct AllreduceMatch final : Match {
 
   const Call& call_;  // the request's
   std::size_t bytes_;
-  mem::device::FunctionHandle put_kernel_ = nullptr, end_kernel_ = nullptr;
+  mem::device::FunctionHandle put_kernel_ = nullptr, end_kernel_ = nullptr, both_kernel_ = nullptr;
 };
 
 bool goes_through_slots(const Call& call) {
@@ -181,18 +189,14 @@ Launch MatchedAllreduce::end() {
   return {end_kernel_, static_cast<unsigned>(blocks), kernels::kMatchedThreads, &end_};
 }
 
-std::unique_ptr<Match> match_allreduce(p2p::Request& request) {
-  const Call* const call = coll::call_of(request);
-  if (call == nullptr || call->operation != coll::Operation::kAllreduce || call->members->is_inter() ||
-      call->size() < 2 || call->size() > static_cast<int>(kernels::kMatchedRanks) || call->bytes == 0 ||
-      call->op->kind() == layout::OpKind::kUser)
-    return nullptr;
-  for (int rank = 0; rank < call->size(); ++rank) {
-    const int proc = call->members->peer_proc(rank);
-    if (proc != boot::processes().self() && !p2p::shares_memory(proc)) return nullptr;
-  }
-  if (!goes_through_slots(*call)) return match_long_allreduce(request, *call);
-  return std::make_unique<AllreduceMatch>(request, *call);
+Launch MatchedAllreduce::both() {
+  const Launch end = this->end();
+  return {both_kernel_, end.blocks, end.threads, &both_};
+}
+
+std::unique_ptr<Match> match_short_allreduce(p2p::Request& request, const Call& call) {
+  if (call.operation != coll::Operation::kAllreduce || !goes_through_slots(call)) return nullptr;
+  return std::make_unique<AllreduceMatch>(request, call);
 }
 
 std::vector<Matched::Release> MatchedAllreduce::releases() const {

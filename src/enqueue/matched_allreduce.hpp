@@ -20,14 +20,17 @@ class MatchedAllreduce final : public Matched {
  public:
   using Matched::Matched;
   void add_words(std::vector<mem::device::DeviceAddress>* words) const override;
-  // Kernels of the start and of the wait.
+  // Kernels of the start, of the wait, and of both at once, if the kernel waits.
   Launch start();
   Launch end();
+  Launch both();
 
   kernels::MatchedPut put_{};
   kernels::MatchedEnd end_{};
   mem::device::FunctionHandle put_kernel_ = nullptr;
+  kernels::MatchedBoth both_{};
   mem::device::FunctionHandle end_kernel_ = nullptr;
+  mem::device::FunctionHandle both_kernel_ = nullptr;
 
  private:
   [[nodiscard]] std::vector<Release> releases() const override;
@@ -36,8 +39,8 @@ class MatchedAllreduce final : public Matched {
 // True for memory that other processes' kernels may use.
 bool is_usable(const layout::View& view);
 
-// Returns a match for a reduction of any length that its processes, all on this host, may execute like this; null for
-// other requests. The answer is the same on all processes.
-std::unique_ptr<Match> match_allreduce(p2p::Request& request);
+// Returns a match for a short allreduce of processes on this host; null for other calls. The answer is the same on all
+// processes.
+std::unique_ptr<Match> match_short_allreduce(p2p::Request& request, const coll::Call& call);
 
 }  // namespace hr::enqueue

@@ -132,15 +132,28 @@ Attached::~Attached() {
       return each.second.stream.get() == stream_.get() && each.second.last == nullptr;
     });
   }
-  for (const OperationPointer& each : captured_) {
-    each->comm_ = nullptr;
-    state->orphans.push_back(each);
+  leave_graphs();
+}
+
+void Attached::leave_graphs() {
+  const std::vector<OperationPointer> captured = std::exchange(captured_, {});
+  state->captured -= captured.size();
+  for (const OperationPointer& first : captured) {
+    first->comm_ = nullptr;
+    first->forget();
+    for (const OperationPointer& each : first->others_) {
+      each->comm_ = nullptr;
+      each->forget();
+    }
+    state->orphans.push_back(first);
   }
 }
 
 bool Attached::may_wait_by_kernels() {
   if (kernels_wait_ || !own_devices_) return kernels_wait_;
-  const auto waiting = std::ranges::count_if(state->communicators, &Attached::kernels_wait_);
+  // Requests may keep a communicator that the program has freed.
+  const auto waiting = std::ranges::count_if(state->communicators,
+                                             [](const Attached* each) { return each->kernels_wait_ && !each->freed_; });
   kernels_wait_ = waiting < kMostWaitingStreams;
   return kernels_wait_;
 }

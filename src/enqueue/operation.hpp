@@ -33,7 +33,10 @@ class Operation {
   virtual void drop(p2p::Request* inner) {
     if (inner != nullptr) p2p::release_request(inner);
   }
-  // Name for error messages: "send to rank 3 with tag 7".
+  // Called when the program has freed the communicator of a graph's operation, which is not started again: gives back
+  // what would keep the communicator.
+  virtual void forget() {}
+  // Name for error texts: "send to rank 3 with tag 7".
   [[nodiscard]] virtual std::string what() const = 0;
 
   comm::Communicator* comm_;       // null if it was freed, and a graph still contains the operation
@@ -66,6 +69,9 @@ class Attached final : public comm::StreamUse {
   // True if kernels may wait in the communicator's stream: each of its processes has its own device, and such kernels
   // wait in few enough streams of this process.
   bool may_wait_by_kernels();
+
+  // Takes part in the launches of graphs no more.
+  void leave_graphs();
 
   comm::Communicator& comm_;
   Ref<Stream> stream_;
@@ -109,7 +115,9 @@ struct State {
   std::vector<OperationPointer> orphans;  // operations of graphs whose communicator was freed
   std::unordered_map<p2p::Request*, Started> persistent;
   mem::device::DeferredFrees::Hold frees;
-  std::size_t captured = 0;  // operations of graphs
+  std::size_t captured = 0;      // operations of graphs
+  std::uint32_t asked_seen = 0;  // of ask_for_waits()
+  double reported_at = 0;        // by report_waits()
   bool advancing = false;
   bool hooked = false;
   double last_active = 0;
@@ -152,6 +160,8 @@ Served served_for(const p2p::Request& request);
 
 // Registers the hook that starts and completes operations, and wakes the thread that makes progress.
 void watch();
+// Does what ask_for_waits() has asked for. Called in rounds of progress.
+void report_waits();
 // Ends an operation, with or without an error.
 void finish(const OperationPointer& operation, const p2p::Completion& completion, std::string why);
 

@@ -1,4 +1,6 @@
 // Persistent requests that a stream starts: point-to-point, partitioned, and collective ones.
+#include <utility>
+
 #include "enqueue/matched.hpp"
 #include "enqueue/operation.hpp"
 #include "p2p/partitioned.hpp"
@@ -12,7 +14,14 @@ class Persistent final : public Operation {
       : Operation(comm, stream), request_(&request) {
     request.retain();
   }
-  ~Persistent() override { p2p::release_request(request_); }
+  ~Persistent() override {
+    if (request_ != nullptr) p2p::release_request(request_);
+  }
+  void forget() override {
+    const auto started = state->persistent.find(request_);
+    if (started != state->persistent.end() && started->second.last.get() == this) state->persistent.erase(started);
+    p2p::release_request(std::exchange(request_, nullptr));
+  }
 
   Status start(p2p::Request** inner) override {
     Started& started = state->persistent[request_];
@@ -94,23 +103,49 @@ Status start_ordinary(std::span<p2p::Request* const> requests, Attached& attache
   return status;
 }
 
+// The requests of a call by the way in which they are started.
+struct Sorted {
+  Status sort(std::span<p2p::Request* const> all, comm::Communicator& comm) {
+    HR_TRY(attached_to(comm, &attached));
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const bool is_matched = matched_of(*all[i]) != nullptr;
+      if (!is_matched) HR_TRY(check(*all[i], i));
+      (is_matched ? matched : ordinary).push_back(all[i]);
+    }
+    return all.empty() ? kOk : check_capture(*attached->stream_, &captured);
+  }
+  // Operations in which the stream may wait come last.
+  Status start(bool* waited) {
+    if (!ordinary.empty()) HR_TRY(start_ordinary(ordinary, *attached, captured));
+    return matched.empty() ? kOk : start_matched(matched, *attached, captured, waited);
+  }
+
+  Attached* attached = nullptr;
+  std::vector<p2p::Request*> ordinary, matched;
+  bool captured = false;
+};
+
 }  // namespace
 
 Status start_all(std::span<p2p::Request* const> all, comm::Communicator& comm) {
-  Attached* attached = nullptr;
-  HR_TRY(attached_to(comm, &attached));
-  std::vector<p2p::Request*> requests, matched;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const bool is_matched = matched_of(*all[i]) != nullptr;
-    if (!is_matched) HR_TRY(check(*all[i], i));
-    (is_matched ? matched : requests).push_back(all[i]);
+  Sorted sorted;
+  HR_TRY(sorted.sort(all, comm));
+  return sorted.start(nullptr);
+}
+
+Status run_all(std::span<p2p::Request* const> all, comm::Communicator& comm) {
+  Sorted sorted;
+  HR_TRY(sorted.sort(all, comm));
+  bool waited = false;
+  HR_TRY(sorted.start(&waited));
+  std::vector<Waiting> rest;
+  for (p2p::Request* const each : waited ? std::span<p2p::Request* const>(sorted.ordinary) : all)
+    rest.push_back({each, {}, false});
+  HR_TRY(wait_together(rest));
+  for (const Waiting& each : rest) {
+    if (!each.done) HR_TRY(wait(*each.request, {}));
   }
-  if (all.empty()) return kOk;
-  bool captured = false;
-  HR_TRY(check_capture(*attached->stream_, &captured));
-  // Operations in which the stream may wait come last.
-  if (!requests.empty()) HR_TRY(start_ordinary(requests, *attached, captured));
-  return matched.empty() ? kOk : start_matched(matched, *attached, captured);
+  return kOk;
 }
 
 }  // namespace hr::enqueue

@@ -128,10 +128,11 @@ bool complete_running() {
 void attend(bool moved) {
   const bool busy = !state->running.empty() || !state->streams.empty();
   const bool graphs = state->captured != 0 || !state->matched.empty();
+  const bool listens = graphs || !state->orphans.empty();
   if (moved || busy) state->last_active = now_seconds();
   state->frees.set(busy || graphs);
   if (busy) return p2p::progress_thread::attend(Attention::kAwake);
-  if (graphs) {
+  if (listens) {
     const bool recent = now_seconds() - state->last_active < kAwakeSeconds;
     return p2p::progress_thread::attend(recent ? Attention::kAwake : Attention::kPolling);
   }
@@ -147,9 +148,11 @@ bool advance(void* /*unused*/) {
   moved |= complete_running();
   if (!state->orphans.empty()) end_orphans();
   look_after_matched();
+  report_waits();
   state->advancing = false;
   attend(moved);
-  if (state->running.empty() && state->streams.empty() && state->captured == 0 && state->matched.empty()) {
+  if (state->running.empty() && state->streams.empty() && state->captured == 0 && state->matched.empty() &&
+      state->orphans.empty()) {
     p2p::remove_hook(advance, nullptr);
     state->hooked = false;
   }

@@ -133,6 +133,7 @@ Status finish(comm::Communicator& comm) {
   auto& attached = static_cast<Attached&>(*comm.stream_);
   HR_TRY(finish(attached));
   attached.freed_ = true;
+  attached.leave_graphs();
   close_idle_buffers();
   return kOk;
 }

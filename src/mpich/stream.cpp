@@ -109,6 +109,14 @@ HR_EXPORT int MPIX_Stream_progress(int stream) {
   return ErrorCode::out(call_beyond("MPIX_Stream_progress", stream_in(stream)));
 }
 
+HR_EXPORT int MPIX_Start_progress_thread(int stream) {
+  return ErrorCode::out(call_beyond("MPIX_Start_progress_thread", stream_in(stream)));
+}
+
+HR_EXPORT int MPIX_Stop_progress_thread(int stream) {
+  return ErrorCode::out(call_beyond("MPIX_Stop_progress_thread", stream_in(stream)));
+}
+
 HR_EXPORT int MPIX_Send_enqueue(const void* buf, int count, int datatype, int dest, int tag, int comm) {
   return ErrorCode::out(call_beyond("MPIX_Send_enqueue", buffer_in(buf), count, in<Kind::kDatatype>(datatype),
                                     Rank::in(dest), Tag::in(tag), in<Kind::kComm>(comm)));
@@ -162,6 +170,11 @@ HR_EXPORT int MPIX_Waitall_enqueue(int count, int* array_of_requests, Status* ar
 HR_EXPORT int MPIX_Startall_enqueue(int count, int* array_of_requests, int comm) {
   HandlesInOut<Kind::kRequest> objects(array_of_requests, count);
   return ErrorCode::out(call_beyond("MPIX_Startall_enqueue", count, objects.argument(), in<Kind::kComm>(comm)));
+}
+
+HR_EXPORT int MPIX_Runall_enqueue(int count, int* array_of_requests, int comm) {
+  HandlesInOut<Kind::kRequest> objects(array_of_requests, count);
+  return ErrorCode::out(call_beyond("MPIX_Runall_enqueue", count, objects.argument(), in<Kind::kComm>(comm)));
 }
 
 HR_EXPORT int MPIX_Matchall(int count, int* array_of_requests) {

@@ -23,7 +23,8 @@ struct Handle {
   std::uint64_t bytes;
   job::Export exported;
   std::uint64_t job;
-  unsigned char reserved[16];
+  Address address;  // in the process
+  unsigned char reserved[8];
 };
 static_assert(sizeof(Handle) == 64);
 constexpr std::uint32_t kMagic = 0x43504946;
@@ -33,6 +34,8 @@ struct Opened {
   std::uint32_t serial;
   Context* context;
   Address address;
+  std::int32_t process;
+  Address exported, end;  // in the process
 };
 std::vector<Opened>& opened() {
   static auto* all = new std::vector<Opened>;
@@ -77,8 +80,8 @@ FAKE_API Result cuIpcGetMemHandle(Handle* handle, Address address) {
   const int device = state().physical[static_cast<std::size_t>(found->device)];
   if (found->exported.place < 0) found->exported = job::publish(device, found->bytes);
   if (found->exported.place < 0) return kOutOfMemory;
-  *handle = {kMagic,       ::getpid(),      memory_file(),   device, found->physical,
-             found->bytes, found->exported, job::identity(), {}};
+  *handle = {kMagic,       ::getpid(),      memory_file(),   device,         found->physical,
+             found->bytes, found->exported, job::identity(), found->address, {}};
   return kSuccess;
 }
 
@@ -100,6 +103,12 @@ FAKE_API Result cuIpcOpenMemHandle_v2(Address* address, Handle handle, unsigned 
     ++state().allocations[known.address].opened;
     return kSuccess;
   }
+  // An older mapping of the same place must be closed first.
+  for (const Opened& known : opened()) {
+    if (known.process == handle.process && known.context == context && known.exported < handle.address + handle.bytes &&
+        handle.address < known.end)
+      return kAlreadyMapped;
+  }
   if (!job::open(handle.exported)) return kInvalidValue;
   Allocation made;
   made.address = reserve_range(handle.bytes);
@@ -115,7 +124,8 @@ FAKE_API Result cuIpcOpenMemHandle_v2(Address* address, Handle handle, unsigned 
     close_import(made);
     return kMapFailed;
   }
-  opened().push_back({handle.exported.serial, context, made.address});
+  opened().push_back(
+      {handle.exported.serial, context, made.address, handle.process, handle.address, handle.address + handle.bytes});
   *address = made.address;
   state().allocations.emplace(made.address, made);
   return kSuccess;

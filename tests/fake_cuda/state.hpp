@@ -24,14 +24,14 @@ using Result = int;
 using Address = unsigned long long;
 
 inline constexpr Result kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kNotInitialized = 3, kInvalidDevice = 101,
-                        kInvalidImage = 200, kInvalidContext = 201, kMapFailed = 205, kNoBinaryForGpu = 209,
-                        kPeerAccessUnsupported = 217, kFileNotFound = 301, kOperatingSystem = 304, kInvalidHandle = 400,
-                        kIllegalState = 401, kNotFound = 500, kNotReady = 600, kIllegalAddress = 700,
-                        kPeerAccessAlreadyEnabled = 704, kPeerAccessNotEnabled = 705, kContextIsDestroyed = 709,
-                        kHostAlreadyRegistered = 712, kHostNotRegistered = 713, kNotSupported = 801,
-                        kCaptureUnsupported = 900, kCaptureInvalidated = 901, kCaptureUnmatched = 903,
-                        kCaptureIsolation = 905, kCaptureImplicit = 906, kCapturedEvent = 907,
-                        kCaptureWrongThread = 908, kUnknown = 999;
+                        kInvalidImage = 200, kInvalidContext = 201, kMapFailed = 205, kAlreadyMapped = 208,
+                        kNoBinaryForGpu = 209, kPeerAccessUnsupported = 217, kFileNotFound = 301,
+                        kOperatingSystem = 304, kInvalidHandle = 400, kIllegalState = 401, kNotFound = 500,
+                        kNotReady = 600, kIllegalAddress = 700, kPeerAccessAlreadyEnabled = 704,
+                        kPeerAccessNotEnabled = 705, kContextIsDestroyed = 709, kHostAlreadyRegistered = 712,
+                        kHostNotRegistered = 713, kNotSupported = 801, kCaptureUnsupported = 900,
+                        kCaptureInvalidated = 901, kCaptureUnmatched = 903, kCaptureIsolation = 905,
+                        kCaptureImplicit = 906, kCapturedEvent = 907, kCaptureWrongThread = 908, kUnknown = 999;
 
 struct Stream;
 struct Context;

@@ -54,4 +54,9 @@ for tool in memcheck racecheck; do
   check "pieces_$tool" "$build/bin/mpiexec" --timeout 280 -n 2 "$sanitizer" "${options[@]}" \
     "$build/gpu_tests/mpi_random_pieces"
 done
+# Memory operations of streams, and kernels that wait, which racecheck would let wait for each other.
+for program in "random --exchanges 100" "collectives --rounds 20" allreduce long_allreduce; do
+  check "streams_${program%% *}_memcheck" "$build/bin/mpiexec" --timeout 120 -n 2 "$sanitizer" --tool memcheck --report-api-errors no \
+    --error-exitcode 9 "$build/gpu_tests/mpi_streams_${program%% *}" $(sed 's/^[a-z_]*//' <<<"$program")
+done
 exit $failed

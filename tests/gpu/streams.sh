@@ -3,10 +3,10 @@
 #
 #   tests/gpu/streams.sh BUILD_DIR [RANKS...]
 #
-# Takes at most 90 seconds on two or four GPUs. RANKS: numbers of ranks; by default 2, and 4 with four GPUs. BUILD_DIR was
-# configured with -DHEADRACE_TESTS=ON, here or on another x86-64 machine. HR_FAKE=1 uses the fake driver, to try the
-# script itself. HR_BRIEF=1 omits the peers that die while streams wait without kernels. Each step has a time limit;
-# a job that hangs shows where each rank waits. Exit code: the number of failed steps.
+# Takes about two minutes for a number of ranks. RANKS: numbers of ranks; by default 2, and 4 with four GPUs.
+# BUILD_DIR was configured with -DHEADRACE_TESTS=ON, here or on another x86-64 machine. HR_FAKE=1 uses the fake driver,
+# to try the script itself. HR_BRIEF=1 leaves out streams that wait without kernels and peers that die meanwhile. Each
+# step has a time limit; a job that hangs shows where each rank waits. Exit code: the number of failed steps.
 set -u
 build=$(cd "${1:?usage: tests/gpu/streams.sh BUILD_DIR [RANKS...]}" && pwd)
 shift
@@ -39,7 +39,9 @@ step() {  # step NAME SECONDS RANKS PROGRAM ARGS...
     echo "pass  $name, $count ranks, $((SECONDS - start)) s"
   else
     echo "FAIL  $name, $count ranks, exit $?: $*"
-    tail -n 60 "/tmp/streams.$$.log"
+    # Shows what streams wait for, and the calls in which each rank's first thread is, before the rest.
+    grep -E '^\[headrace|^mpiexec|^rank [0-9]+ on| in .*(cu[A-Z]|MPI)' "/tmp/streams.$$.log" | head -n 60
+    tail -n 40 "/tmp/streams.$$.log"
     failed=$((failed + 1))
     return 1
   fi
@@ -49,7 +51,7 @@ dead_peer() {  # dead_peer WHAT RANKS: the last rank dies, the streams of the ot
   local said
   said=$(timeout -k 5 50 "$mpiexec" --bind-to none --enable-recovery --timeout 30 -n "$2" "$build/gpu_tests/mpi_streams_dead_peer" "$1" 2>"/tmp/streams.$$.log")
   if [ "$(grep -c 'went on' <<<"$said")" = $(($2 - 1)) ]; then
-    echo "pass  a peer that dies, $1, $2 ranks"
+    echo "pass  a peer that dies, $1, $2 ranks: $(grep -o 'after .*' <<<"$said" | sort | tail -n 1)"
   else
     echo "FAIL  a peer that dies, $1, $2 ranks"
     tail -n 40 "/tmp/streams.$$.log"
@@ -64,10 +66,41 @@ alone() {  # alone TABLE: the host must not have taken part in the matched opera
 }
 
 beside_nccl() {  # beside_nccl RANKS: the same with NCCL from C++, if it is installed
+  local operations
   [ "${HR_FAKE:-0}" != 1 ] && [ -n "$(find "$build" -name nccl -type f -perm -u+x -print -quit)" ] || return 0
-  timeout -k 5 30 python3 "$source/bench/nccl.py" --build "$build" --ranks "$1" --rounds 5 --limit 15 --timeout 25 \
-    --operations kernel,allreduce,ring --sizes 8,8K,64K,1M,16M,64M \
-    --ways nccl_enqueued,nccl_graph,kernel_nccl_enqueued,kernel_nccl_graph || echo "NCCL: not measured"
+  for operations in "kernel,allreduce,ring 8,8K,64K,1M,16M,64M" "bcast 8,64K,1M,16M,64M" \
+    "allgather,reduce_scatter_block 8,64K,1M,16M,64M"; do
+    timeout -k 5 25 python3 "$source/bench/nccl.py" --build "$build" --ranks "$1" --rounds 5 --limit 10 --timeout 20 \
+      --operations "${operations% *}" --sizes "${operations#* }" \
+      --ways nccl_enqueued,nccl_graph,kernel_nccl_enqueued,kernel_nccl_graph || echo "NCCL: not measured"
+  done
+}
+
+# halo3d RANKS: steps whose messages streams start, and those that the host starts, beside steps without messages
+halo3d() {
+  local local_size=300 steps=1000 run
+  [ "${HR_FAKE:-0}" = 1 ] && local_size=12 steps=10
+  for run in 1 2; do
+    step "halo3d, $local_size^3 points a rank" 40 "$1" "$build/bin/halo3d" --device cuda --local $local_size \
+      --steps $steps --pattern graph,overlap-fused --baseline --no-identity-check &&
+      grep -E 'graph|overlap-fused|alone' "/tmp/streams.$$.log"
+  done
+}
+
+# torch RANKS: the backend of torch.distributed, if this machine's Python has PyTorch for its GPUs
+torch() {
+  python3 -c 'import torch; raise SystemExit(not torch.cuda.is_available())' 2>/dev/null || return 0
+  export PYTHONPATH=$build/python${PYTHONPATH:+:$PYTHONPATH}
+  step "torch.distributed" 60 "$1" python3 -B "$source/tests/gpu/torch_backend/backend.py" cuda && grep passed "/tmp/streams.$$.log"
+}
+
+# between_hosts RANKS: the ranks as those of two hosts, with messages over the network's library, if it is installed
+between_hosts() {
+  export HEADRACE_AS_HOSTS=2
+  step "two hosts, random exchanges" 30 "$1" "$build/gpu_tests/mpi_streams_random" --seed random --exchanges 200
+  step "two hosts, latency" 40 "$1" "$build/gpu_tests/mpi_streams_latency" "${latency[@]}" --only-general &&
+    cat "/tmp/streams.$$.log"
+  unset HEADRACE_AS_HOSTS
 }
 
 # again_by_streams RANKS LATENCY...: matched operations, with streams that wait without kernels
@@ -79,7 +112,7 @@ again_by_streams() {
   step "HEADRACE_STREAM_WAITS=stream, reductions" 20 "$count" "$build/gpu_tests/mpi_streams_allreduce"
   step "HEADRACE_STREAM_WAITS=stream, long reductions" 20 "$count" "$build/gpu_tests/mpi_streams_long_allreduce"
   step "HEADRACE_STREAM_WAITS=stream, a full queue" 20 "$count" "$build/gpu_tests/mpi_streams_ahead" matched
-  step "HEADRACE_STREAM_WAITS=stream, latency" 20 "$count" "$build/gpu_tests/mpi_streams_latency" "$@" --only-matched
+  step "HEADRACE_STREAM_WAITS=stream, latency" 30 "$count" "$build/gpu_tests/mpi_streams_latency" "$@" --only-matched
   cat "/tmp/streams.$$.log"
   unset HEADRACE_STREAM_WAITS
 }
@@ -93,13 +126,17 @@ for count in "${ranks[@]}"; do
   fi
   step "reductions" 20 "$count" "$build/gpu_tests/mpi_streams_allreduce"
   step "long reductions" 20 "$count" "$build/gpu_tests/mpi_streams_long_allreduce"
+  step "collectives" 40 "$count" "$build/gpu_tests/mpi_streams_collectives" --seed random
   step "a full queue" 20 "$count" "$build/gpu_tests/mpi_streams_ahead" matched
-  step "random exchanges" 30 "$count" "$build/gpu_tests/mpi_streams_random" --seed random --exchanges 1000
   step "latency" 40 "$count" "$build/gpu_tests/mpi_streams_latency" "${latency[@]}"
   cat "/tmp/streams.$$.log"
   alone "/tmp/streams.$$.log"
   beside_nccl "$count"
-  again_by_streams "$count" "${latency[@]}"
+  halo3d "$count"
+  step "random exchanges" 60 "$count" "$build/gpu_tests/mpi_streams_random" --seed random --exchanges 2000
+  torch "$count"
+  between_hosts "$count"
+  [ "${HR_BRIEF:-0}" = 1 ] || again_by_streams "$count" "${latency[@]}"
 done
 if [ "${HR_BRIEF:-0}" != 1 ]; then
   for what in receive any allreduce graph matched reduction; do dead_peer $what 3; done

@@ -47,6 +47,9 @@ class EnqueueCalls(unittest.TestCase):
         for what in ("--matched", "--reduced"):
             self.assert_each_time(what, {"cuStreamIsCapturing": 2, "cuLaunchKernel": 2}, 4)
 
+    def test_one_kernel_in_all(self):
+        self.assert_each_time("--at-once", {"cuStreamIsCapturing": 1, "cuLaunchKernel": 1}, 2)
+
     def test_one_wait_and_three_kernels(self):  # the kernels put, check, and take or combine
         for what in ("--matched", "--reduced"):
             self.assert_each_time(what, {"cuStreamIsCapturing": 2, "appended": 1, "cuLaunchKernel": 3}, 6, "stream")

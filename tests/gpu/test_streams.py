@@ -10,7 +10,7 @@ class DeadPeer(unittest.TestCase):
         for hosts in (1, 2):
             result = subprocess.run([os.environ["HR_MPIEXEC"], "--enable-recovery", "--timeout", "40", "-n", "3", os.environ["HR_DEAD_PEER"], what],
                                     capture_output=True, text=True, timeout=100, env=os.environ | {"HEADRACE_AS_HOSTS": str(hosts), "HEADRACE_STREAM_WAITS": waits, "FAKE_CUDA_DEVICES": str(devices)})
-            self.assertEqual(result.stdout.count("went on\n"), 2, f"{what}, {hosts} hosts: {result.stderr}")
+            self.assertEqual(result.stdout.count("went on after"), 2, f"{what}, {hosts} hosts: {result.stderr}")
 
     def test_a_receive(self):
         self.go_on("receive")
@@ -33,6 +33,22 @@ class DeadPeer(unittest.TestCase):
     def test_a_kernel_that_waits(self):
         for what in ("matched", "matched_long", "reduction", "reduction_long"):
             self.go_on(what, devices=3)
+
+
+class Silent(unittest.TestCase):
+    """A rank does nothing while streams of the others wait for it: mpiexec --timeout says for what they wait."""
+
+    def report(self, what: str, devices: int) -> str:
+        result = subprocess.run([os.environ["HR_MPIEXEC"], "--timeout", "10", "-n", "2", os.environ["HR_DEAD_PEER"], what, "silent"],
+                                capture_output=True, text=True, timeout=100, env=os.environ | {"FAKE_CUDA_DEVICES": str(devices)})
+        self.assertEqual(result.returncode, 124, result.stderr)
+        return result.stderr
+
+    def test_a_receive(self):
+        self.assertRegex(self.report("receive", 2), r"headrace 0/2\] the stream of a communicator of 2 processes.*, waits for: receive from rank 1 with tag 0")
+
+    def test_a_matched_message(self):
+        self.assertRegex(self.report("matched", 2), r"headrace 0/2\] the stream .*matched operations: persistent receive from rank 1 with tag 0")
 
 
 if __name__ == "__main__":

@@ -234,6 +234,28 @@ int MPIX_Stream_progress(MPIX_Stream stream) {
   });
 }
 
+int MPIX_Start_progress_thread(MPIX_Stream stream) {
+  static constexpr Call kCall{"MPIX_Start_progress_thread"};
+  check_ready(kCall);
+  const LibraryGuard guard;
+  return enter(kCall, nullptr, [&]() -> Status {
+    Stream* found = nullptr;
+    HR_TRY(find_stream(stream, &found));
+    runtime::enable_threads();
+    return p2p::progress_thread::start_for_streams();
+  });
+}
+
+int MPIX_Stop_progress_thread(MPIX_Stream stream) {
+  static constexpr Call kCall{"MPIX_Stop_progress_thread"};
+  check_ready(kCall);
+  const LibraryGuard guard;
+  return enter(kCall, nullptr, [&]() -> Status {
+    Stream* found = nullptr;
+    return find_stream(stream, &found);
+  });
+}
+
 int MPIX_Send_enqueue(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
   static constexpr Call kCall{"MPIX_Send_enqueue"};
   return enter_on(kCall, comm, [&](comm::Communicator& object) {
@@ -320,6 +342,15 @@ int MPIX_Startall_enqueue(int count, MPI_Request array_of_requests[], MPI_Comm c
     std::vector<p2p::Request*> requests;
     HR_TRY(find_all(count, array_of_requests, &requests));
     return enqueue::start_all(requests, object);
+  });
+}
+
+int MPIX_Runall_enqueue(int count, MPI_Request array_of_requests[], MPI_Comm comm) {
+  static constexpr Call kCall{"MPIX_Runall_enqueue"};
+  return enter_on(kCall, comm, [&](comm::Communicator& object) {
+    std::vector<p2p::Request*> requests;
+    HR_TRY(find_all(count, array_of_requests, &requests));
+    return enqueue::run_all(requests, object);
   });
 }
 

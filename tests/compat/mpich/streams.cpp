@@ -27,6 +27,8 @@ int MPIX_Stream_free(int* stream);
 int MPIX_Stream_comm_create(int comm, int stream, int* newcomm);
 int MPIX_Comm_get_stream(int comm, int idx, int* stream);
 int MPIX_Stream_progress(int stream);
+int MPIX_Start_progress_thread(int stream);
+int MPIX_Stop_progress_thread(int stream);
 int MPIX_Isend_enqueue(const void*, int count, int type, int to, int tag, int comm, int* request);
 int MPIX_Irecv_enqueue(void*, int count, int type, int from, int tag, int comm, int* request);
 int MPIX_Send_enqueue(const void*, int count, int type, int to, int tag, int comm);
@@ -64,6 +66,7 @@ int run(int rank, int size) {
   CHECK(MPIX_Comm_get_stream(comm, 0, &found) == 0 && found == named);
   CHECK(MPIX_Comm_get_stream(kWorld, 0, &found) == 0 && found == kStreamNull);
   CHECK(MPIX_Stream_progress(kStreamNull) == 0);
+  CHECK(MPIX_Start_progress_thread(named) == 0);
   const int next = (rank + 1) % size, previous = (rank + size - 1) % size;
   int requests[2] = {kRequestNull, kRequestNull};
   gpu::copy_async(from, source, kBytes, stream);
@@ -83,6 +86,7 @@ int run(int rank, int size) {
     CHECK(got[i] == (rank + 2 * size - 2) % size + 1);
     CHECK(sum[i] == size * (size + 1) / 2);
   }
+  CHECK(MPIX_Stop_progress_thread(named) == 0);
   CHECK(MPI_Comm_free(&comm) == 0);
   CHECK(MPIX_Stream_free(&named) == 0 && named == kStreamNull);
   CHECK(MPIX_Stream_create(kInfoNull, &named) == 0 && MPIX_Stream_free(&named) == 0);

@@ -56,6 +56,10 @@ void every_way(const Lane& lane, const std::vector<What>& whats) {
   std::vector<MPI_Status> statuses(requests.size());  // written until the stream has reached this point
   round("one by one", [&] {
     for (std::size_t n = 0; n < requests.size(); ++n) {
+      if (n % 2 == 1) {
+        CHECK_OK(MPIX_Runall_enqueue(1, &requests[n], lane.comm()));
+        continue;
+      }
       CHECK_OK(MPIX_Startall_enqueue(1, &requests[n], lane.comm()));
       CHECK_OK(MPIX_Wait_enqueue(&requests[n], &statuses[n]));
     }
@@ -141,7 +145,13 @@ class Chain {
   Chain& operator=(const Chain&) = delete;
 
   void step(unsigned spins) {
-    lane_.fill(to_, 12345, lane_.rank == 0 ? spins : 0);  // the ranks arrive at different times
+    lane_.fill(to_, 12345, lane_.rank == 0 ? spins : 0);  // the ranks come at different times
+    if (++steps_ % 2 == 0) {
+      // One after the other, and then both messages at once.
+      CHECK_OK(MPIX_Runall_enqueue(1, requests_, lane_.comm()));
+      CHECK_OK(MPIX_Runall_enqueue(2, requests_ + 1, lane_.comm()));
+      return lane_.step(total_, to_, from_);
+    }
     CHECK_OK(MPIX_Startall_enqueue(3, requests_, lane_.comm()));
     CHECK_OK(MPIX_Waitall_enqueue(3, requests_, MPI_STATUSES_IGNORE));
     lane_.step(total_, to_, from_);
@@ -164,6 +174,7 @@ class Chain {
 
   const Lane& lane_;
   std::size_t count_;
+  int steps_ = 0;
   Buffer from_, to_, total_, got_;
   MPI_Request requests_[3] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL};
 };

@@ -3,9 +3,9 @@
 // rank that the library's thread executed, and the starts that its streams execute alone, which count at capture in a
 // graph.
 //
-//   mpi_streams_latency [--short] [--only-matched]
-//   mpi_streams_latency --enqueue|--matched|--reduced TIMES     makes only this number of each call, for a count of
-//   driver calls
+//   mpi_streams_latency [--short] [--only-matched|--only-general]
+//   mpi_streams_latency --enqueue|--matched|--reduced|--at-once TIMES     makes only this number of each call, for a
+//   count of driver calls
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -37,7 +37,7 @@ double median(int times, const Work& work) {
 
 class Table {
  public:
-  Table(const check::Environment& mpi, bool brief) : mpi_(mpi), repeats_(brief ? 4 : 100), launches_(brief ? 2 : 10) {}
+  Table(const check::Environment& mpi, bool brief) : mpi_(mpi), repeats_(brief ? 4 : 100), launches_(brief ? 2 : 8) {}
 
   void head() const {
     if (mpi_.rank == 0) std::printf("%-52s %13s  %6s %6s\n", "", "median", "host", "stream");
@@ -105,6 +105,7 @@ class Matched {
   Matched& operator=(const Matched&) = delete;
 
   void send() { run(0, 1); }
+  void at_once() { CHECK_OK(MPIX_Runall_enqueue(2, requests_, lane_.comm())); }
   void receive() { run(1, 1); }
   void both() { run(0, 2); }
 
@@ -148,9 +149,16 @@ void matched_ring(const Table& table, const Kernels& kernels, int bytes, const B
     lane.fill(from, 1, 0, 0, 2);
     matched.both();
   };
+  const auto at_once = [&] {
+    lane.fill(from, 1, 0, 0, 2);
+    matched.at_once();
+  };
   const std::string what = "kernel and ring of " + std::to_string(bytes) + " B, matched, ";
   table.enqueued((what + "enqueued").c_str(), lane, 1, ring);
   table.in_graph((what + "in a graph").c_str(), lane, 10, 1, ring);
+  table.enqueued((what + "at once, enqueued").c_str(), lane, 1, at_once);
+  table.in_graph((what + "at once, in a graph").c_str(), lane, 10, 1, at_once);
+  if (bytes == 8) table.host("host time of start and wait at once, matched, ring", lane, [&] { matched.at_once(); });
 }
 
 void matched_allreduce(const Table& table, const Kernels& kernels, int bytes, const Buffer& from, const Buffer& to) {
@@ -167,17 +175,65 @@ void matched_allreduce(const Table& table, const Kernels& kernels, int bytes, co
     lane.fill(from, 1, 0, 0, 2);
     alone();
   };
+  const auto at_once = [&] { CHECK_OK(MPIX_Runall_enqueue(1, &request, lane.comm())); };
+  const auto kernel_at_once = [&] {
+    lane.fill(from, 1, 0, 0, 2);
+    at_once();
+  };
   const std::string what = "allreduce of " + std::to_string(bytes) + " B, matched, ";
   table.enqueued(("kernel and " + what + "enqueued").c_str(), lane, 1, after_a_kernel);
   table.in_graph(("kernel and " + what + "in a graph").c_str(), lane, 10, 1, after_a_kernel);
+  table.enqueued(("kernel and " + what + "at once, enqueued").c_str(), lane, 1, kernel_at_once);
+  table.in_graph(("kernel and " + what + "at once, in a graph").c_str(), lane, 10, 1, kernel_at_once);
   if (bytes == 8) {
     table.in_graph((what + "in a graph").c_str(), lane, 10, 1, alone);
     table.host("host time of a start and a wait, allreduce, matched", lane, alone);
+    table.host("host time of both at once, allreduce, matched", lane, at_once);
   }
   CHECK_OK(MPI_Request_free(&request));
 }
 
-// Measures the parts of the operations, with only driver calls.
+// Bytes are those of the larger buffer, as in bench/nccl.py.
+struct MatchedMove {
+  const char* name;
+  int blocks;  // of the larger buffer; 0: one for each rank
+  int (*init)(const void* from, void* to, int count, MPI_Comm comm, MPI_Request* request);
+};
+const MatchedMove kMoves[] = {
+    {"bcast", 1,
+     [](const void*, void* to, int count, MPI_Comm comm, MPI_Request* request) {
+       return MPI_Bcast_init(to, count, MPI_UINT32_T, 0, comm, MPI_INFO_NULL, request);
+     }},
+    {"allgather", 0,
+     [](const void* from, void* to, int count, MPI_Comm comm, MPI_Request* request) {
+       return MPI_Allgather_init(from, count, MPI_UINT32_T, to, count, MPI_UINT32_T, comm, MPI_INFO_NULL, request);
+     }},
+    {"reduce_scatter_block", 0, [](const void* from, void* to, int count, MPI_Comm comm, MPI_Request* request) {
+       return MPI_Reduce_scatter_block_init(from, to, count, MPI_UINT32_T, MPI_SUM, comm, MPI_INFO_NULL, request);
+     }}};
+
+void matched_move(const Table& table, const Kernels& kernels, const MatchedMove& move, int bytes, const Buffer& from,
+                  const Buffer& to) {
+  const Lane lane(kernels);
+  MPI_Request request = MPI_REQUEST_NULL;
+  const int blocks = move.blocks != 0 ? move.blocks : lane.size;
+  CHECK_OK(move.init(from.get(), to.get(), std::max(bytes / 4 / blocks, 1), lane.comm(), &request));
+  CHECK_OK(MPIX_Matchall(1, &request));
+  const auto after_a_kernel = [&] {
+    lane.fill(from, 1, 0, 0, 2);
+    CHECK_OK(MPIX_Runall_enqueue(1, &request, lane.comm()));
+  };
+  // Without kernels that wait, the library's thread carries it out.
+  const char* const waits = std::getenv("HEADRACE_STREAM_WAITS");
+  const bool by_streams = lane.size <= gpu::device_count() && (waits == nullptr || std::strcmp(waits, "kernel") == 0);
+  const std::string what = std::string("kernel and ") + move.name + " of " + std::to_string(bytes) + " B, " +
+                           (by_streams ? "matched, " : "");
+  table.enqueued((what + "enqueued").c_str(), lane, 1, after_a_kernel);
+  table.in_graph((what + "in a graph").c_str(), lane, 10, 1, after_a_kernel);
+  CHECK_OK(MPI_Request_free(&request));
+}
+
+// Measures the parts of the operations, with calls of the driver only.
 void bare(const Table& table, const Kernels& kernels) {
   constexpr int kCanFlush = 98;  // the device's attribute
   constexpr unsigned kFlush = 1U << 30;
@@ -200,7 +256,25 @@ void bare(const Table& table, const Kernels& kernels) {
     table.in_graph("a kernel and such a wait with a flush, in a graph", lane, 10, 1, [&] { with_wait(kFlush); });
 }
 
-void run(const check::Environment& mpi, bool brief, bool only_matched) {
+// most: bytes of a buffer of a collective operation.
+void matched(const check::Environment& mpi, const Table& table, const Kernels& kernels, std::size_t most,
+             const Buffer& from, const Buffer& to) {
+  const int partner = mpi.rank ^ 1;
+  for (const int bytes : {8, 1024, 8192, 32768, 262144, 1048576}) {
+    if (partner < mpi.size && mpi.size > 1) matched_hop(table, kernels, partner, bytes, from, to);
+  }
+  for (const int bytes : {8, 32768}) matched_ring(table, kernels, bytes, from, to);
+  for (const int bytes : {8, 1024, 8192, 65536, 1 << 20, 16 << 20, 64 << 20}) {
+    if (static_cast<std::size_t>(bytes) <= most) matched_allreduce(table, kernels, bytes, from, to);
+  }
+  for (const MatchedMove& move : kMoves) {
+    for (const int bytes : {8, 65536, 1 << 20, 16 << 20, 64 << 20}) {
+      if (static_cast<std::size_t>(bytes) <= most && mpi.size > 1) matched_move(table, kernels, move, bytes, from, to);
+    }
+  }
+}
+
+void run(const check::Environment& mpi, bool brief, bool only_matched, bool only_general) {
   const Kernels kernels;
   const Table table(mpi, brief);
   const std::size_t most = brief ? std::size_t{1} << 20 : std::size_t{64} << 20;
@@ -232,13 +306,8 @@ void run(const check::Environment& mpi, bool brief, bool only_matched) {
     table.enqueued("hop of 8 B, enqueued", lane, 2, [&] { hop(lane); });
     table.in_graph("hop of 8 B, in a graph", lane, 10, 2, [&] { hop(lane); });
   }
-  for (const int bytes : {8, 1024, 8192, 32768, 262144, 1048576}) {
-    if (paired) matched_hop(table, kernels, partner, bytes, from, to);
-  }
-  for (const int bytes : {8, 32768}) matched_ring(table, kernels, bytes, from, to);
-  for (const int bytes : {8, 1024, 8192, 65536, 1 << 20, 16 << 20, 64 << 20}) {
-    if (static_cast<std::size_t>(bytes) <= most) matched_allreduce(table, kernels, bytes, from, to);
-  }
+  // Blocks that wait for each other are slow on few cores.
+  if (!only_general) matched(mpi, table, kernels, brief ? std::size_t{1} << 17 : most, from, to);
   if (only_matched) return;
   {
     const Lane lane(kernels);
@@ -269,7 +338,7 @@ void run(const check::Environment& mpi, bool brief, bool only_matched) {
     table.host("host time of MPIX_Allreduce_enqueue", lane,
                [&] { CHECK_OK(MPIX_Allreduce_enqueue(from.get(), to.get(), 2, MPI_UINT32_T, MPI_SUM, lane.comm())); });
   }
-  bare(table, kernels);
+  if (!only_general) bare(table, kernels);
 }
 
 // Uses the same buffers in every call, as in a program's main loop. The stream begins with a wait for the host, so that
@@ -303,11 +372,15 @@ void enqueue(const check::Environment& mpi, const std::string& what, int times) 
       CHECK_OK(MPIX_Allreduce_enqueue(from.get(), sum.get(), 2, MPI_UINT32_T, MPI_SUM, lane.comm()));
     });
   }
-  if (what == "--reduced") {
+  if (what == "--reduced" || what == "--at-once") {
     CHECK_OK(
         MPI_Allreduce_init(from.get(), sum.get(), 2, MPI_UINT32_T, MPI_SUM, lane.comm(), MPI_INFO_NULL, &requests[0]));
     CHECK_OK(MPIX_Matchall(1, requests));
     enqueue(mpi, times, lane, [&] {
+      if (what == "--at-once") {
+        CHECK_OK(MPIX_Runall_enqueue(1, requests, lane.comm()));
+        return;
+      }
       CHECK_OK(MPIX_Startall_enqueue(1, requests, lane.comm()));
       CHECK_OK(MPIX_Waitall_enqueue(1, requests, MPI_STATUSES_IGNORE));
     });
@@ -339,6 +412,6 @@ int main(int argc, char** argv) {
   const auto has = [&](const char* option) {
     return std::any_of(argv + 1, argv + argc, [&](const char* each) { return std::strcmp(each, option) == 0; });
   };
-  streams::run(mpi, has("--short"), has("--only-matched"));
+  streams::run(mpi, has("--short"), has("--only-matched"), has("--only-general"));
   return 0;
 }

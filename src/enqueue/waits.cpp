@@ -1,0 +1,67 @@
+// Reports what streams wait for, when a person asks where a job is (mpiexec --timeout).
+#include <algorithm>
+#include <atomic>
+
+#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "enqueue/matched.hpp"
+#include "enqueue/operation.hpp"
+
+namespace hr::enqueue {
+namespace {
+
+constexpr std::size_t kMostNamed = 8;
+// Each thread of the process is asked, and each asks here.
+constexpr double kPauseSeconds = 1;
+
+std::atomic<std::uint32_t> asked{0};
+static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
+
+bool has_work(const Stream& stream) {
+  auto capture = mem::device::ProgramStream::Capture::kNone;
+  return stream.device_.context() != nullptr && stream.device_.capture(&capture).ok() &&
+         capture == mem::device::ProgramStream::Capture::kNone && !stream.device_.idle();
+}
+
+std::string listed(const std::vector<std::string>& all) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(all.size(), kMostNamed); ++i) text += (i == 0 ? "" : "; ") + all[i];
+  if (all.size() > kMostNamed) text += "; and " + std::to_string(all.size() - kMostNamed) + " more";
+  return text;
+}
+
+void report(const Attached& attached) {
+  std::vector<std::string> waits, later, matched;
+  for (const OperationPointer& each : state->running) {
+    if (each->comm_ == &attached.comm_) waits.push_back(each->what());
+  }
+  for (const OperationPointer& each : attached.stream_->queue_) {
+    if (each->comm_ == &attached.comm_) later.push_back(each->what());
+  }
+  for (const Matched* const each : state->matched) {
+    if (each->comm_.get() == &attached.comm_ && each->stream_) matched.push_back(each->text());
+  }
+  if (!matched.empty() && !has_work(*attached.stream_)) matched.clear();
+  if (waits.empty() && later.empty() && matched.empty()) return;
+  std::string text = "the stream of a communicator of " + std::to_string(attached.comm_.size()) + " processes";
+  if (!attached.comm_.name_.empty()) text += " (" + attached.comm_.name_ + ")";
+  if (!waits.empty()) text += ", waits for: " + listed(waits);
+  if (!later.empty()) text += ", has not come to: " + listed(later);
+  if (!matched.empty()) text += ", has work to do, and was given these matched operations: " + listed(matched);
+  log::write(log::Level::kError, "%s", text.c_str());
+}
+
+}  // namespace
+
+void ask_for_waits() noexcept { asked.fetch_add(1, std::memory_order_relaxed); }
+
+void report_waits() {
+  if (asked.load(std::memory_order_relaxed) == state->asked_seen) [[likely]]
+    return;
+  state->asked_seen = asked.load(std::memory_order_relaxed);
+  if (now_seconds() - state->reported_at < kPauseSeconds) return;
+  state->reported_at = now_seconds();
+  for (const Attached* const each : state->communicators) report(*each);
+}
+
+}  // namespace hr::enqueue

@@ -1,0 +1,122 @@
+"""Operations of the torch.distributed backend `headrace`, every element checked. Run it under mpiexec on 2 ranks or more:
+
+    backend.py cuda|cpu [asynchronous]
+
+With PyTorch and GPUs, or with the stub beside this file on the fake driver.
+"""
+
+import sys
+
+import headrace.torch
+import torch
+import torch.distributed as dist
+
+COUNT = 1000
+
+
+def expect(found, wanted, what):
+    if found.is_cuda:
+        torch.cuda.current_stream().synchronize()
+    found = found.tolist()
+    if found != list(wanted):
+        at = next(i for i, (one, other) in enumerate(zip(found, wanted)) if one != other)
+        raise SystemExit(f"rank {dist.get_rank()}: {what}: element {at} is {found[at]}, not {wanted[at]}")
+
+
+def values(device, first, count=COUNT, dtype=torch.float32):
+    return torch.arange(first, first + count, dtype=dtype, device=device)
+
+
+def collectives(device, rank, size):
+    everyone = range(size)
+    for dtype in (torch.float32, torch.float64, torch.int32, torch.int64):
+        tensor = values(device, rank, dtype=dtype)
+        dist.all_reduce(tensor)
+        expect(tensor, [size * i + sum(everyone) for i in range(COUNT)], f"all_reduce of {dtype}")
+    tensor = values(device, rank)
+    dist.all_reduce(tensor, op=dist.ReduceOp.MAX)
+    expect(tensor, [i + size - 1 for i in range(COUNT)], "all_reduce, max")
+    for root in everyone:
+        tensor = values(device, 100 * rank)
+        dist.broadcast(tensor, src=root)
+        expect(tensor, [100 * root + i for i in range(COUNT)], "broadcast")
+    together = torch.empty(size * COUNT, dtype=torch.float32, device=device)
+    dist.all_gather_into_tensor(together, values(device, 7 * rank))
+    expect(together, [7 * other + i for other in everyone for i in range(COUNT)], "all_gather_into_tensor")
+    own = torch.empty(COUNT, dtype=torch.float32, device=device)
+    dist.reduce_scatter_tensor(own, values(device, rank, size * COUNT))
+    expect(own, [size * (rank * COUNT + i) + sum(everyone) for i in range(COUNT)], "reduce_scatter_tensor")
+    dist.barrier()
+
+
+def messages(device, rank, size):
+    right, left = (rank + 1) % size, (rank - 1) % size
+    own, got = values(device, 10 * rank), torch.empty(COUNT, dtype=torch.float32, device=device)
+    work = dist.isend(own, right, tag=3)
+    dist.recv(got, left, tag=3)
+    work.wait()
+    expect(got, [10 * left + i for i in range(COUNT)], "isend and recv")
+    if rank % 2 == 0 and rank + 1 < size:
+        dist.send(own, rank + 1)
+    elif rank % 2 == 1:
+        dist.recv(got, rank - 1)
+        expect(got, [10 * (rank - 1) + i for i in range(COUNT)], "send and recv")
+
+
+def subgroups(device, rank, size):
+    """A group of the odd ranks and one of the others."""
+    groups = [dist.new_group([other for other in range(size) if other % 2 == part]) for part in range(2)]
+    members = [other for other in range(size) if other % 2 == rank % 2]
+    tensor = values(device, rank)
+    dist.all_reduce(tensor, group=groups[rank % 2])
+    expect(tensor, [len(members) * i + sum(members) for i in range(COUNT)], "all_reduce in a group")
+
+
+def streams(rank, size):
+    """In streams other than the current one, many times, so that requests are used again; and in a graph."""
+    side = torch.cuda.Stream()
+    own, got = values("cuda", rank), torch.empty(size * COUNT, dtype=torch.float32, device="cuda")
+    torch.cuda.synchronize()
+    with torch.cuda.stream(side):
+        for _ in range(300):
+            dist.all_gather_into_tensor(got, own)
+        side.synchronize()
+        expect(got, [other + i for other in range(size) for i in range(COUNT)], "in a stream of its own")
+        total = values("cuda", rank)
+        side.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, stream=side):
+            dist.all_reduce(total)
+            dist.broadcast(own, src=0)
+        for _ in range(3):
+            graph.replay()
+        side.synchronize()
+    times = size**2
+    expect(total, [times * (size * i + sum(range(size))) for i in range(COUNT)], "in a graph, launched three times")
+    expect(own, list(range(COUNT)), "a broadcast in a graph")
+
+
+def errors(device):
+    for call in (lambda: dist.all_gather_into_tensor(values(device, 0), values(device, 0)),
+                 lambda: dist.all_reduce(values(device, 0), op=dist.ReduceOp.PREMUL_SUM)):
+        try:
+            call()
+        except (ValueError, RuntimeError):
+            continue
+        raise SystemExit("a wrong call returned")
+
+
+def main():
+    device = sys.argv[1]
+    rank, size = headrace.torch.init(asynchronous=len(sys.argv) > 2)
+    collectives(device, rank, size)
+    messages(device, rank, size)
+    subgroups(device, rank, size)
+    errors(device)
+    if device == "cuda":
+        streams(rank, size)
+    dist.destroy_process_group()
+    print(f"rank {rank} of {size} passed on {device}, torch {torch.__version__}", flush=True)
+
+
+main()
