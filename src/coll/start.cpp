@@ -217,8 +217,11 @@ Status run(Call& call) {
                      !begins_with_address_exchange(call);
   const Algorithm* algorithm = ready ? choose(call, &status) : nullptr;
   if (algorithm == nullptr || !call.segment->is_open(algorithm->needs)) return p2p::run_blocking(execute_in_turn(call));
-  TurnGuard turn(*call.segment);
-  if (algorithm->needs == Sharing::kNone) turn.end_turn();
+  if (algorithm->needs == Sharing::kNone) {
+    call.segment->end_turn();
+    return p2p::run_blocking(execute(call, algorithm));
+  }
+  const TurnGuard turn(*call.segment);
   return p2p::run_blocking(execute(call, algorithm));
 }
 
