@@ -208,7 +208,7 @@ Status run(Call& call) {
     if (call_checker != nullptr) HR_TRY(call_checker(call));
     return p2p::run_blocking(begin_with_events(call));
   }
-  if (nothing_to_do(call)) return kOk;
+  if (call.bytes == 0 && nothing_to_do(call)) return kOk;
   enqueue(call);
   if (call.segment == nullptr) return p2p::run_blocking(execute_by_messages(call));
   // The common case, without a coroutine around the algorithm's.
@@ -217,11 +217,8 @@ Status run(Call& call) {
                      !begins_with_address_exchange(call);
   const Algorithm* algorithm = ready ? choose(call, &status) : nullptr;
   if (algorithm == nullptr || !call.segment->is_open(algorithm->needs)) return p2p::run_blocking(execute_in_turn(call));
-  if (algorithm->needs == Sharing::kNone) {
-    call.segment->end_turn();
-    return p2p::run_blocking(execute(call, algorithm));
-  }
-  const TurnGuard turn(*call.segment);
+  TurnGuard turn(*call.segment);
+  if (algorithm->needs == Sharing::kNone) turn.end_turn();
   return p2p::run_blocking(execute(call, algorithm));
 }
 
