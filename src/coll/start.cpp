@@ -208,7 +208,7 @@ Status run(Call& call) {
     if (call_checker != nullptr) HR_TRY(call_checker(call));
     return p2p::run_blocking(begin_with_events(call));
   }
-  if (nothing_to_do(call)) return kOk;
+  if (call.bytes == 0 && nothing_to_do(call)) return kOk;
   enqueue(call);
   if (call.segment == nullptr) return p2p::run_blocking(execute_by_messages(call));
   // The common case, without a second coroutine around the algorithm's.

@@ -65,7 +65,7 @@ class Communicator final : public Object {
   [[nodiscard]] int size() const noexcept { return local_->size(); }
   [[nodiscard]] bool is_inter() const noexcept { return static_cast<bool>(remote_); }
   // Returns the group to exchange messages with: the remote group of an intercommunicator, otherwise the local group.
-  [[nodiscard]] const Group& peers() const noexcept { return remote_ ? *remote_ : *local_; }
+  [[nodiscard]] const Group& peers() const noexcept { return *peers_; }
   [[nodiscard]] int peer_proc(int rank) const noexcept { return peers().proc(rank); }
   [[nodiscard]] std::uint32_t context() const noexcept { return context_; }
   [[nodiscard]] std::uint32_t collective_context() const noexcept { return context_ + kCollectiveContext; }
@@ -78,6 +78,14 @@ class Communicator final : public Object {
   static constexpr int kFirstNonblockingTag = 0x20000000;
   [[nodiscard]] int next_nonblocking_tag() noexcept {
     return kFirstNonblockingTag + static_cast<int>(nonblocking_sequence_++ & 0x1fffffff);
+  }
+
+  // `remote`: null for an intracommunicator.
+  void set_groups(Ref<Group> local, Ref<Group> remote) noexcept {
+    rank_ = local->rank();
+    local_ = std::move(local);
+    remote_ = std::move(remote);
+    peers_ = remote_ ? remote_.get() : local_.get();
   }
 
   int rank_ = 0;
@@ -93,6 +101,7 @@ class Communicator final : public Object {
   bool disconnects_ = false;      // true if its destruction releases connections
   std::unique_ptr<CollectiveState> collectives_;  // null before the first collective
   std::unique_ptr<StreamUse> stream_;             // null: it has no stream
+  const Group* peers_ = nullptr;                  // one of the following, for peers() of short messages
   Ref<Group> local_;
   Ref<Group> remote_;
   Ref<Errhandler> errhandler_;

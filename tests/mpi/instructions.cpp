@@ -162,9 +162,9 @@ int main(int argc, char** argv) {
             if (rank == 0) MPI_Send(&sent, sizeof sent, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
             if (rank == 1) MPI_Recv(&received, sizeof received, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
           }),
-          340);
+          305);
   at_most("MPI_Allreduce of 8 B",
-          least_of([&] { MPI_Allreduce(&sent, &received, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD); }), 1050);
+          least_of([&] { MPI_Allreduce(&sent, &received, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD); }), 1000);
   CHECK_EQ(received, 2);
   MPI_Finalize();
 }

@@ -36,9 +36,7 @@ Members Participants::next_creation(Communicator& comm) const {
 Ref<Communicator> assemble(Ref<Group> local, Ref<Group> remote, const Ref<Errhandler>& errhandler) {
   Ref<Communicator> made = Ref<Communicator>::adopt(Arena<Communicator>::instance().create());
   if (!made) return made;
-  made->rank_ = local->rank();
-  made->local_ = std::move(local);
-  made->remote_ = std::move(remote);
+  made->set_groups(std::move(local), std::move(remote));
   made->errhandler_ = errhandler;
   hold_connections(*made);
   return made;

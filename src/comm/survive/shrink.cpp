@@ -61,9 +61,7 @@ Status fill(Shrinking& shrinking) {
       return fail(Errc::kComm, "one group of the intercommunicator has no processes left");
     remote = make_group(std::move(there), *comm.remote_);
   }
-  shrinking.made->local_ = make_group(std::move(local), *comm.local_);
-  shrinking.made->remote_ = std::move(remote);
-  shrinking.made->rank_ = shrinking.made->local_->rank();
+  shrinking.made->set_groups(make_group(std::move(local), *comm.local_), std::move(remote));
   return kOk;
 }
 
