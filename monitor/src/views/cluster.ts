@@ -64,7 +64,8 @@ function worst(nodes: Node[]): Worst[] {
     ...most("link errors", (node) => node.errors, (node) => `${short(node.errors)} a second`),
     ...most("discarded packets", (node) => node.discards, (node) => `${short(node.discards)} a second`),
     ...most("busiest link", (node) => node.use ?? 0, (node) => `${node.busiest}: ${share(node.use ?? 0)}`),
-    ...most("busiest cores", (node) => node.cpu ?? 0, (node) => share(node.cpu ?? 0))];
+    ...most("busiest cores", (node) => node.cpu ?? 0, (node) => share(node.cpu ?? 0)),
+    ...most("fullest memory", (node) => node.memory ?? 0, (node) => share(node.memory ?? 0))];
 }
 
 function draw(scene: Scene, { all: said, switches }: Said): void {

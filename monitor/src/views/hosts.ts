@@ -37,7 +37,6 @@ function drawTable(scene: Scene, nodes: Node[]): void {
   scene.place.append(el("h3", {}, "Nodes"), table<Node>("nodes", [
     { title: "node", value: (node) => node.host, go: (node) => open(scene, node.host) },
     { title: "cores", value: (node) => node.cpu ?? -1, text: (node) => node.cpu === null ? node.silent ? "silent" : "-" : share(node.cpu), bar: (node) => node.cpu ?? 0 },
-    { title: "memory", value: (node) => node.memory ?? -1, text: (node) => typeof node.memory === "number" ? share(node.memory) : "-" },
     { title: "GPUs", value: (node) => node.gpus },
     { title: "GPUs in use", value: (node) => node.gpu ?? -1, text: (node) => node.gpu === null ? "-" : share(node.gpu), bar: (node) => node.gpu ?? 0 },
     { title: "busiest link", value: (node) => node.use ?? -1, text: (node) => node.use === null ? "-" : `${share(node.use)} ${node.busiest}`, bar: (node) => node.use ?? 0 },

@@ -68,7 +68,7 @@ function drawFindings(scene: Scene, findings: Finding[]): void {
 function drawReports(scene: Scene, reports: Report[]): void {
   scene.place.append(el("h3", {}, "What the checker reports"));
   if (!reports.length) {
-    scene.place.append(el("p", { class: "quiet", "data-empty": "reports" }, `Nothing${within(scene.address)}. Only jobs with HEADRACE_CHECK=full are checked.`));
+    scene.place.append(el("p", { class: "quiet", "data-empty": "reports" }, `No report${within(scene.address)}. Only jobs with HEADRACE_CHECK=full are checked.`));
     return;
   }
   scene.place.append(table<Report>("reports", [

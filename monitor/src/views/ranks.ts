@@ -33,13 +33,11 @@ function draw(scene: Scene, [said, named]: [RankRow[], Slowest]): void {
     { title: "messages", value: (row) => row.sent, text: (row) => short(row.sent) },
     { title: "sent", value: (row) => row.sent_bytes, text: (row) => bytes(row.sent_bytes) },
     { title: "received", value: (row) => row.received_bytes, text: (row) => bytes(row.received_bytes) },
-    { title: "posted", value: (row) => row.posted },
-    { title: "unexpected", value: (row) => row.unexpected },
+    { title: "queues", value: (row) => row.posted + row.unexpected, text: (row) => `${row.posted} + ${row.unexpected}` },
     { title: "host", value: (row) => row.host, wraps: true, go: (row) => open(scene, row.host) },
     { title: "CPUs", value: (row) => row.cpus, wraps: true },
     { title: "GPU", value: (row) => row.gpu, wraps: true },
-    { title: "pid", value: (row) => row.pid, text: (row) => String(row.pid) },
-    { title: "state", value: (row) => row.ended ? "ended" : "running" },
+    { title: "pid", value: (row) => row.pid, text: (row) => `${row.ended ? "ended, " : ""}${row.pid}` },
   ], rows, scene.again, { mark: (row) => row === slowest, more: "choose ranks above to see others" }));
 }
 
