@@ -29,6 +29,7 @@ struct Handle {
 static_assert(sizeof(Handle) == 64);
 constexpr std::uint32_t kMagic = 0x43504946;
 constexpr unsigned kLazyEnablePeerAccess = 1;
+constexpr std::uint64_t kSmallBytes = std::uint64_t{1} << 20;
 
 struct Opened {
   std::uint32_t serial;
@@ -103,10 +104,10 @@ FAKE_API Result cuIpcOpenMemHandle_v2(Address* address, Handle handle, unsigned 
     ++state().allocations[known.address].opened;
     return kSuccess;
   }
-  // An older mapping of the same place must be closed first.
+  // Small allocations share blocks of memory: an older mapping of the same place must be closed first.
   for (const Opened& known : opened()) {
-    if (known.process == handle.process && known.context == context && known.exported < handle.address + handle.bytes &&
-        handle.address < known.end)
+    if (handle.bytes <= kSmallBytes && known.process == handle.process && known.context == context &&
+        known.exported < handle.address + handle.bytes && handle.address < known.end)
       return kAlreadyMapped;
   }
   if (!job::open(handle.exported)) return kInvalidValue;
