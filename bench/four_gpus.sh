@@ -6,8 +6,8 @@
 #                      [--ways LIST] [--nccl FILE | --without-nccl] [--local LIST] [--steps LIST] [--warm]
 #
 # BUILD_DIR may come from another x86-64 machine: the binaries are portable. OUT receives nccl.json and halo3d.json, for
-# `bench/page.py keep`, and the tables as nccl.md and halo3d.md. --local, --steps and --warm apply to the halo3d part;
-# all options except these and the first three apply to nccl. Exit code: the number of parts that failed. Tests set
+# `bench/page.py keep`, and the tables as nccl.md and halo3d.md. --local, --steps and --warm apply only to halo3d, all
+# others but the first three only to nccl. Exit code: the number of parts that failed. Tests set
 # HEADRACE_BENCH_FAKE; otherwise the fake driver is never used.
 set -u
 usage() {

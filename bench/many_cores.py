@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures the selected collectives at many numbers of ranks, and finds cliffs.
+"""Measures collectives with the selected algorithms at many numbers of ranks, and finds cliffs.
 
     bench/many_cores.py BUILD OUT.json                      16 to 64 ranks, and 128 with two operations
     bench/many_cores.py BUILD OUT.json --peers DIR mpich,openmpi,impi     the same with other libraries in turns, and the

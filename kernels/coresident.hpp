@@ -28,8 +28,8 @@ HR_DEVICE std::uint64_t hr_nanoseconds() {
   return now;
 }
 
-// Returns the number of threads that the hardware runs in lockstep. The first such threads of a block are its "lanes",
-// numbered by hr_thread().
+// Returns the number of threads that the hardware runs in lockstep. A block's "lanes" are its first threads, as many as
+// this number, numbered by hr_thread().
 HR_DEVICE unsigned hr_warp_threads() { return 32; }
 // True if `mine` is true in every lane; must be called by all lanes together.
 HR_DEVICE bool hr_all(bool mine) { return __all_sync(~0u, mine); }

@@ -1,9 +1,9 @@
-// matched_allreduce: a small reduction of the ranks of one host. One kernel puts a rank's vector into a slot at each
-// rank, a block or several for each, and waits for nothing; another one combines the slots. The stream has waited for
-// the other ranks' vectors before, or the slots hold lines and the kernel waits for these. There are two generations of
-// slots: a rank that begins the reduction after the next one has ended the next one, and so has the vectors that all
-// ranks put after they ended this one. So a slot is written again only after its reader's own vector of the next
-// reduction, which the reader's kernel puts after the kernel that has read this one, was read here.
+// matched_allreduce: a small reduction among the ranks of one host. One kernel puts a rank's vector into a slot at each
+// rank, with one or several blocks per rank, and waits for nothing; another kernel combines the slots. The stream has
+// already waited for the other ranks' vectors, or the slots hold lines and the kernel waits for these. There are two
+// generations of slots: a rank that begins reduction n + 2 has ended reduction n + 1, and therefore has all ranks'
+// vectors of n + 1, which they put after they had ended reduction n. So a rank rewrites a slot only after it has read
+// the slot reader's own vector of n + 1, which the reader puts after its kernel has read the slot.
 #include "coresident.hpp"
 #include "matched_allreduce_arguments.hpp"
 #include "matched_copy.hpp"
@@ -14,7 +14,7 @@
 
 namespace hr::matched_kernels {
 
-// Puts a part of the vector into the slot of one rank, by all threads of the block.
+// Puts a part of the vector into the slot of one rank, with all threads of the block.
 HR_DEVICE void put_part(const kernels::MatchedPut& put, std::uint64_t index) {
   auto* const own = reinterpret_cast<kernels::MatchedWords*>(put.own);
   const std::uint64_t rank = index / put.parts;
@@ -65,7 +65,7 @@ struct InLines {
 // request is released meanwhile.
 template <class T, class Op>
 HR_DEVICE bool combine_lines(const MatchedEnd& end, const Op& op) {
-  constexpr unsigned kLines = InLines<T>::kLines, kBatch = 4;  // lines and ranks per batch
+  constexpr unsigned kLines = InLines<T>::kLines, kBatch = 4;  // lines per element; ranks per batch
   const auto* const own = reinterpret_cast<const MatchedWords*>(end.own);
   const std::uint32_t ended = look(&own->ended);
   const std::uint64_t from = end.slots + ended % kernels::kMatchedGenerations * end.generation;
@@ -151,7 +151,7 @@ HR_DEVICE bool combine_bits(const MatchedEnd& end) {
   }
 }
 
-// Consumes one vector of each other rank in the words, or only counts the reduction.
+// Counts the reduction as ended and, unless the slots hold lines, consumes one vector of each other rank in `ready`.
 HR_DEVICE void take(const MatchedEnd& end) {
   finish_copies();
   if (!is_last_thread()) return;

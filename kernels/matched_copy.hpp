@@ -6,8 +6,8 @@
 // thread, which calls fence() and then adds to a word, so the addition is a release at system scope. A kernel that
 // waits acquires the word with one thread, and a barrier passes that on to the others.
 //
-// Lines: data and the number of its message share one atomic 8-byte access. A reader that finds the number
-// has the data, too, so the writer needs no fence and no word. A slot is rewritten only after its reader has found the
+// Lines: data and the number of its message share one atomic 8-byte access. A reader that finds the number has the
+// data, too, so the writer needs no fence and no word. A slot is rewritten only after its reader has found the
 // numbers of all its lines: the reader then returns the slot, or sends data of its own that depends on them. A reader
 // cannot mistake a later line for the one that it waits for, as the number would differ.
 #pragma once
@@ -32,7 +32,7 @@ HR_DEVICE void add(std::uint32_t* word, std::uint32_t number) { atomicAdd_system
 // Increments the number of finished blocks of this launch; returns the previous number.
 HR_DEVICE std::uint32_t count_block(std::uint32_t* word) { return atomicAdd(word, 1U); }
 HR_DEVICE void fence() { __threadfence_system(); }
-// Changes a word from the previous number to this one. False if the word does not contain the previous number.
+// Changes a word from `number` - 1 to `number`. False if the word does not contain `number` - 1.
 HR_DEVICE bool claim(std::uint32_t* word, std::uint32_t number) {
   return atomicCAS_system(word, number - 1, number) == number - 1;
 }
@@ -103,7 +103,7 @@ HR_DEVICE std::uint64_t load_line(std::uint64_t at) {
 HR_DEVICE void store_line(std::uint64_t at, std::uint64_t line) {
   __atomic_store_n(reinterpret_cast<std::uint64_t*>(at), line, __ATOMIC_RELEASE);
 }
-// On the CPU the threads run consecutively: each waits for itself, and all but the first find the condition true.
+// On the CPU the threads run sequentially: each waits for itself, and all but the first find the condition true.
 HR_DEVICE void doze() {
   const timespec moment{0, 20000};
   nanosleep(&moment, nullptr);

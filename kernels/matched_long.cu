@@ -1,11 +1,11 @@
-// matched_long: a collective operation of the ranks of one host, in the buffers of the program, by a kernel that waits.
-// The kernel of the start tells all ranks that this rank's buffers are ready. The kernel of the wait reads this rank's
-// share of the elements from the buffers that have it, once all are ready, and stores it, combined, into those that
-// want it.
+// matched_long: a collective operation of the ranks of one host, in the program's buffers, with a kernel that waits.
+// The start kernel tells all ranks that this rank's buffers are ready. The wait kernel, which may also start the
+// operation, reads this rank's share of the elements from the buffers that contain it, once all are ready, combines it,
+// and stores the result in the buffers that need it.
 //
-// Somebody moves every part of every share as soon as all ranks have started, whatever the ranks wait for in between:
-// each part is claimed before, and a rank that has waited long for the others claims what they have not begun. Between
-// a claim and the end of its part a kernel waits only for the starts. So a wait depends on the starts alone.
+// Every part of every share is moved by some rank once all ranks have started, whatever the ranks wait for in between:
+// each part is claimed first, and a rank that has waited long for the others claims parts that they have not begun.
+// Between a claim and the end of its part, a kernel waits only for the starts. So a wait depends only on the starts.
 //
 // Memory order: `ready` is stored with release after everything that the stream did before; a reader acquires it, and a
 // barrier passes that on to its block. A part is counted in `done` after a system-wide fence behind a barrier.
@@ -50,7 +50,7 @@ HR_DEVICE bool is_before(std::uint32_t number, std::uint32_t other) {
   return static_cast<std::int32_t>(number - other) < 0;
 }
 
-// Waits until all ranks have started the operation. False, in all threads, if it is released.
+// Waits until all ranks have started the operation. Returns false, in all threads, if it is released.
 HR_DEVICE bool wait_for_starts(const MatchedLong& what, std::uint32_t number) {
   const MatchedLongWords* const own = words_of(what, what.rank);
   bool over = look(&own->released) != 0;
@@ -65,7 +65,7 @@ HR_DEVICE bool wait_for_starts(const MatchedLong& what, std::uint32_t number) {
   return !in_any_thread(over);
 }
 
-// Waits, in one thread, until all parts are over or the operation is released; false, in all threads, after
+// Waits, in one thread, until all parts are complete or the operation is released; returns false, in all threads, after
 // `nanoseconds` (0: no limit).
 HR_DEVICE bool wait_for_parts(const MatchedLong& what, std::uint32_t number, std::uint64_t nanoseconds) {
   const MatchedLongWords* const own = words_of(what, what.rank);
@@ -84,7 +84,7 @@ HR_DEVICE bool wait_for_parts(const MatchedLong& what, std::uint32_t number, std
   return in_any_thread(over);
 }
 
-// True, in one thread, if it is this block that moves the part. That thread does not wait for starts meanwhile.
+// True, in one thread, if this block is to move the part. That thread does not wait for starts meanwhile.
 HR_DEVICE bool claim_part(const MatchedLong& what, std::uint64_t rank, std::uint64_t part, std::uint32_t number) {
   return hr_thread() == hr_block_threads() - 1 && claim(&words_of(what, rank)->claimed[part], number);
 }
@@ -111,8 +111,8 @@ HR_DEVICE void combine_part(const MatchedLong& what, const Op& op, std::uint64_t
   }
 }
 
-// Each block moves its part of this rank's share. The first one waits for the others, and then for the other ranks.
-// False, in all threads, if the operation is released before that.
+// Each block moves its part of this rank's share. The first block then waits for all parts, and takes over parts that
+// others have not begun. Returns false, in all threads, if the operation is released before all ranks have started it.
 template <class T, unsigned kInputs, class Op>
 HR_DEVICE bool move_parts(const MatchedLong& what, const Op& op, std::uint32_t number) {
   std::uint64_t rank = what.rank, part = blockIdx.x;
@@ -141,7 +141,7 @@ template <class T, unsigned kInputs = 2, class Op>
 HR_DEVICE void combine_long(const MatchedLong& what, const Op& op) {
   MatchedLongWords* const own = words_of(what, what.rank);
   const bool starts = what.starts != 0;
-  // Only the last block of a launch that starts the operation changes it.
+  // In a launch that starts the operation, only the last block to end changes `started`.
   const std::uint32_t number = look(&own->started) + (starts ? 1 : 0);
   if (starts && blockIdx.x == 0 && look(&own->released) == 0) announce(what.at, number);
   if (!move_parts<T, kInputs>(what, op, number) || !starts) return;

@@ -1,4 +1,4 @@
-// matched_long_arguments.hpp: arguments of the kernels of a matched collective operation in the buffers of the program
+// matched_long_arguments.hpp: arguments of the kernels of a matched collective operation in the program's buffers
 // (src/enqueue/matched_long.hpp); shared by the kernels and the code that launches them.
 #pragma once
 
@@ -13,19 +13,19 @@ static_assert(kMatchedRanks <= kReduceSides);
 
 inline constexpr std::uint32_t kMatchedReadyThreads = 32;
 inline constexpr std::uint32_t kMatchedLongThreads = 512;
-inline constexpr std::uint64_t kMatchedLongMostBlocks = 64;  // for which there are words
-// Time after which a rank that has nothing left to do combines parts that others have not begun.
+inline constexpr std::uint64_t kMatchedLongMostBlocks = 64;  // there is a word for each
+// Time after which an idle rank takes over parts that others have not begun.
 inline constexpr std::uint64_t kMatchedLongPatience = 50000;  // nanoseconds
 
 // Words of one rank, in its device's memory. Numbers of operations begin with 1.
 struct MatchedLongWords {
-  std::uint32_t released;                         // not 0: nothing moves and nothing waits any more
-  std::uint32_t started;                          // the operation that this rank has started last
-  std::uint32_t finished;                         // blocks of a launch that starts and waits which have ended
-  std::uint32_t done;                             // parts that are over at all ranks, of all operations
-  std::uint32_t ready[kMatchedRanks];             // the operation that each other rank has started last
-  std::uint32_t claimed[kMatchedLongMostBlocks];  // for each part of this rank's share: the last operation in which
-                                                  // somebody has begun it
+  std::uint32_t released;                         // not 0: no data moves, and no kernel waits
+  std::uint32_t started;                          // last operation that this rank has started
+  std::uint32_t finished;                         // blocks that have ended, of a launch that starts and waits
+  std::uint32_t done;                             // completed parts of all ranks' shares, over all operations
+  std::uint32_t ready[kMatchedRanks];             // last operation that each other rank has started
+  std::uint32_t claimed[kMatchedLongMostBlocks];  // for each part of this rank's share: last operation in which a rank
+                                                  // has begun it
 };
 
 // Tells all ranks that this rank's buffers are ready.
@@ -35,17 +35,17 @@ struct MatchedReady {
 };
 
 // Moves or combines the data of all ranks. Each rank has a share of it, and each block a part of the share. The
-// elements of a share are at the same place in all buffers, unless it has a buffer of its own, where they come first: a
-// block that its rank gathers from, or scatters to.
+// elements of a share are at the same position in all buffers, except in a buffer for this share alone, where they come
+// first: its rank's own block, from which data is gathered or to which it is scattered.
 struct MatchedLong {
   std::uint64_t words[kMatchedRanks];  // MatchedLongWords of each rank
   std::uint64_t rank, ranks;
-  std::uint64_t blocks;                    // of the launch; the same at all ranks
-  std::uint64_t first[kMatchedRanks + 1];  // element of each rank's share; the end of the last one's
-  std::uint64_t starts;                    // not 0: the launch starts the operation, too
+  std::uint64_t blocks;                    // blocks per launch; the same on all ranks
+  std::uint64_t first[kMatchedRanks + 1];  // first element of each rank's share; then the end of the last share
+  std::uint64_t starts;                    // not 0: the launch also starts the operation
   std::uint64_t at[kMatchedRanks];         // as in MatchedReady
-  std::uint64_t own_input, own_output;     // not 0: a share's input or output is the one with its rank's index alone
-  std::uint64_t element;                   // bytes; for a copy
+  std::uint64_t own_input, own_output;     // not 0: a share's only input or output is the one with its rank's index
+  std::uint64_t element;                   // bytes per element; for a copy
   ReduceArguments reduction;               // of all elements
 };
 

@@ -129,11 +129,11 @@ HR_DEVICE typename Access::Unit combined(unsigned ninputs, const Op& op, const I
   return value;
 }
 
-// The buffers of the arguments that take part.
+// Selects those of the arguments' buffers that take part.
 struct Sides {
-  unsigned input, ninputs;  // the first, and how many
+  unsigned input, ninputs;  // index of the first, and their number
   unsigned output, noutputs;
-  std::uint64_t shift;  // bytes from the place of an element in the inputs to that in the outputs
+  std::uint64_t shift;  // bytes from an element's position in the inputs to that in the outputs
 };
 HR_DEVICE Sides all_sides(const ReduceArguments& args) { return {0, args.ninputs, 0, args.noutputs, 0}; }
 
@@ -147,8 +147,8 @@ HR_DEVICE void combine_at(const ReduceArguments& args, const Sides& sides, const
     Access::store(args.outputs[sides.output + i] + offset + sides.shift, value);
 }
 
-// Combines several vectors of kInputs inputs at a time, `step` apart, from vector *at on; stops before an incomplete
-// group.
+// Combines several vectors of kInputs inputs at a time, `step` apart, starting at vector *at; stops before an
+// incomplete group.
 template <unsigned kInputs, unsigned kInFlight, class T, class Op>
 HR_DEVICE void combine_groups(const ReduceArguments& args, const Sides& sides, const Op& op, std::uint64_t start,
                               std::uint64_t step, std::uint64_t vectors, std::uint64_t* at) {
@@ -177,7 +177,7 @@ HR_DEVICE void combine_groups(const ReduceArguments& args, const Sides& sides, c
   }
 }
 
-// Elements [first, first + count) of the inputs, and the place of this thread among the `step` threads that combine
+// Elements [first, first + count) of the inputs, and the position of this thread among the `step` threads that combine
 // them.
 struct Span {
   std::uint64_t first, count;

@@ -164,7 +164,7 @@ struct Driver {
   bool usable = false;
   int devices = 0;
   int device = -1;              // device chosen by select()
-  std::vector<void*> contexts;  // retained primary contexts, one per device; kept for the lifetime of the process
+  std::vector<void*> contexts;  // retained primary contexts, indexed by device, null if not used; never released
 
   bool by_hip = false;
 
@@ -264,8 +264,8 @@ inline void select(int local_rank) {
   if (context == nullptr) GPU_CALL(cuDevicePrimaryCtxRetain, &context, driver.device);
   GPU_CALL(cuCtxSetCurrent, context);
 }
-// Makes the selected device's context current in another thread, or that of `device`, which must have been selected
-// before.
+// Makes the selected device's context, or that of `device`, current in a thread that has not called select() itself.
+// `device` must have been selected before.
 inline void bind_thread(int device = -1) {
   detail::Driver& driver = detail::driver();
   GPU_CALL(cuCtxSetCurrent, driver.contexts[static_cast<std::size_t>(device < 0 ? driver.device : device)]);
@@ -441,7 +441,7 @@ inline void fill(void* to, unsigned char value, std::size_t bytes) {
 inline void synchronize() { GPU_CALL(cuCtxSynchronize); }
 
 // Creates a stream. An `independent` stream does not wait for the legacy default stream. Work in an `urgent` stream
-// runs before the blocks of other kernels that have not started.
+// runs before those blocks of other kernels that have not started yet.
 inline Stream create_stream(bool independent = false, bool urgent = false) {
   Stream stream = nullptr;
   GPU_CALL(cuStreamCreate, &stream, independent ? 1u : 0u, urgent ? -100 : 0);  // clamped by the driver

@@ -1,5 +1,5 @@
 // diffusion2d's kernel: one time step of some rows. A thread computes kDeep rows of one column, from top to bottom, and
-// keeps the points that the next row needs in registers, so that each point is fetched from memory once, and its left
+// keeps in registers the points that the next row needs, so that each point is fetched from memory once, and its left
 // and right neighbours come from the caches.
 #include "stencil.hpp"
 

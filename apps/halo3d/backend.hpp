@@ -75,9 +75,9 @@ class Backend {
 
 std::unique_ptr<Backend> make_host_backend(const Shape& shape);
 
-// Creates a backend on GPU `local_rank` modulo the number of GPUs. Null, with the reason, if that GPU is not usable.
 // True if the device's streams can wait for messages: CUDA's can, HIP's cannot.
 bool device_streams_wait();
+// Creates a backend on GPU `local_rank` modulo the number of GPUs. Null, with the reason, if that GPU is not usable.
 std::unique_ptr<Backend> make_cuda_backend(const Shape& shape, int local_rank, std::string& reason);
 
 }  // namespace halo3d

@@ -17,7 +17,7 @@ struct Program {
   const char* sentence;                               // the measured quantity, for --help
   const char* ranks = "N";                            // number of ranks in the usage text, as in "mpiexec -n 2"
   bool even_ranks = false;                            // needs an even number of ranks, as they work in pairs
-  std::function<bool(std::string&)> check = nullptr;  // further checks of the options; on false, with a message
+  std::function<bool(std::string&)> check = nullptr;  // further checks of the options; if false, with a message
   bool threads = false;                               // requests MPI_THREAD_MULTIPLE
 };
 

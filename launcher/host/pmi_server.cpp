@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kLongestAnswer = std::size_t{64} << 10;
 constexpr int kMostNumbered = 1024;
-constexpr std::size_t kMostPut = std::size_t{16} << 20;  // maximum total size of the values that one rank puts
+constexpr std::size_t kMostPut = std::size_t{16} << 20;  // maximum total size of the keys and values that a rank puts
 constexpr std::string_view kMappingKey = "PMI_process_mapping";
 constexpr char kEndOfRun = '|';  // ends the number that precedes keys of a rank's second and later programs
 
@@ -94,7 +94,7 @@ void PmiServer::handle_line(int rank, std::string_view line) {
     const bool spoken = message.number("pmi_version", 0) == 1;
     // Headrace's own fields follow (boot/pmi1.cpp). keeps_files: keep_file() is supported. machine_ranks: number of
     // ranks that share the cores, if the mapping does not show it; otherwise views: the launcher compares host views.
-    // one_host: all ranks are on one host. failure_board, first_space: see boot.hpp.
+    // one_host, failure_board, and first_space (failure_board_job there): see Identity in boot.hpp.
     callbacks_.send(rank, std::string("cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=") +
                               (spoken ? "0" : "-1") + " keeps_files=1" +
                               (machine_ranks_ != 0 ? " machine_ranks=" + std::to_string(machine_ranks_) : " views=1") +

@@ -405,7 +405,7 @@ void Job::give_credit(World& world, int host, int stream) {
 void Job::on_crash(World& world, const Message& message) {
   if (message.text.empty() || ending_ || std::exchange(crash_seen_, true)) return;
   catch_up();
-  error_.write(this, name_of(world, message.rank) + " crashes by signal " + signal_text(message.numbers[1]) + ":\n" +
+  error_.write(this, name_of(world, message.rank) + " crashed with signal " + signal_text(message.numbers[1]) + ":\n" +
                          message.text);
 }
 

@@ -66,7 +66,7 @@ void Sink::drain() {
   wake();
 }
 
-// Drops the queue; there may be space for later text.
+// Drops the queue; there may be space again for later text.
 void Sink::lose(int error) {
   written_ = queue_.size();
   if (std::exchange(lost_, error) != 0 || tell_lost_ == nullptr) return;

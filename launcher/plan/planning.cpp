@@ -39,7 +39,7 @@ std::string make_id() {
   return text;
 }
 
-// Returns the user's name for the directory (PWD) if it is valid, as it is more likely to exist on other hosts.
+// Returns PWD, the user's name for the directory, if it is correct, as it is more likely to exist on other hosts.
 std::string working_directory() {
   std::error_code error;
   const std::string physical = std::filesystem::current_path(error);
@@ -310,8 +310,8 @@ Status take_info_file(const std::string& path, Program* program, std::string* se
   return kOk;
 }
 
-// Searches the info key's path first for a name without a slash. A name that is not found stays as it is: other hosts
-// may have the program.
+// First searches the path given by the info key "path" for a name without a slash. A name that is not found stays as it
+// is: other hosts may have the program.
 void find_in(const std::string& search_path, Program* program) {
   std::string found;
   std::string& name = program->arguments[0];

@@ -31,7 +31,7 @@ std::size_t number_of(const HostSlots& listed, RankLayout* layout) {
   for (std::size_t at = 0; at < hosts.size(); ++at) {
     if (alike(hosts[at].name, listed.name)) return at;
   }
-  // Cached, because this host has many names, and checking a name is slow.
+  // Checked only now, because this host has many names, and checking a name is slow.
   const bool is_here = is_this_host(listed.name);
   if (is_here && layout->own_host >= 0) return static_cast<std::size_t>(layout->own_host);
   if (is_here) layout->own_host = static_cast<int>(hosts.size());

@@ -157,7 +157,7 @@ void RemoteHost::open_channel(std::string_view received) {
   timer_set_ = false;
   if (proof_.version() != HEADRACE_VERSION) {
     reading_.close();
-    return on_closed("it has mpiexec of Headrace " + proof_.version() + ", and this is " HEADRACE_VERSION);
+    return on_closed("its mpiexec is from Headrace " + proof_.version() + ", but this one is " HEADRACE_VERSION);
   }
   Channel::Handlers handlers;
   handlers.message = [this](const Message& message) { on_message(message); };

@@ -26,7 +26,7 @@ struct Message {
     kInput,   // sent to the host of rank 0. text: standard input; empty: its end
     kCredit,  // sent to a host. numbers: stream; bytes of output consumed, -1: send no more
     kWanted,  // text: a key that a rank waits for
-    kLeft,    // a rank has ended, and will not join the waiting ones. text: why it died, if the job continues
+    kLeft,    // a rank has ended, and will not join waiting ranks. text: why it died, if the job continues
     kWhere,   // sent to the host of the rank. numbers: time limit for getting its stacks, in milliseconds
     kFinish,  // no rank is running, or none is to start
     kReply,   // sent to the host of the rank. text: a PMI line for it
@@ -85,7 +85,7 @@ std::string encode(const Message& message);
 // exist.
 std::optional<Message> decode(std::string_view bytes);
 
-// Encodes pairs as message strings, each of which easily fits into a frame.
+// Encodes pairs as values of `text`, each of which easily fits into a frame.
 std::vector<std::string> pack(const std::vector<KeyValue>& pairs);
 // Decodes pairs; false if the text does not have the form that pack() produces.
 bool unpack(std::string_view text, std::vector<KeyValue>* pairs);

@@ -343,7 +343,7 @@ Status make_mapping(const MappingWords& words, Mapping* mapping) {
   }
   // Ranks distributed round-robin over parts are bound to them, unless the user specifies otherwise.
   if (goes_round && !words.bind_level && words.cpus_per_rank == 0) mapping->bind = level;
-  // Ranks with several cores each are placed in order, as none of them fits on a single core.
+  // Ranks with several cores each are placed consecutively, as none of them fits on a single core.
   if (mapping->count > 1 && mapping->level == mapping->unit && mapping->per_part == 0) mapping->level = Level::kMachine;
   return kOk;
 }

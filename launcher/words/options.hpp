@@ -45,7 +45,7 @@ struct Options {
   bool note_oversubscription = false;
   bool do_not_launch = false;         // print the placement of ranks
   bool json = false;                  // print it as JSON
-  std::vector<std::string> machines;  // machines on which to place ranks (topo::read_machine()); empty: this host
+  std::vector<std::string> machines;  // machines on which to place ranks (topo::read_machine()); empty: this machine
   int universe = 0;                   // MPI_UNIVERSE_SIZE; 0: the capacity of the hosts
   double timeout_seconds = 0;         // 0: none
   std::string timeout_origin;         // "--timeout" or the variable that sets it

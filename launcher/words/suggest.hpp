@@ -7,8 +7,8 @@
 
 namespace hr::launcher {
 
-// Returns an empty string if no word is close enough (two letters too many, too few, or different; case does not
-// matter).
+// Returns an empty string if no word is close enough (at most two letters too many, too few, or different; case does
+// not matter).
 std::string nearest_word(std::string_view word, std::span<const std::string_view> known);
 
 }  // namespace hr::launcher

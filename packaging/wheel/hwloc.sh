@@ -2,8 +2,8 @@
 # Builds hwloc as a static library into a sysroot: hwloc.sh <sysroot> <directory to work in>
 #
 # Its source comes from HEADRACE_HWLOC_SOURCE, an unpacked directory, else from Debian, through the system's package
-# sources, with separate files. Built without libxml2, libpciaccess and udev, on which the wheel could not rely: hwloc
-# has its own XML parser, and finds PCI devices in /sys.
+# sources, with separate apt files. Built without libxml2, libpciaccess and udev, on which the wheel could not rely:
+# hwloc has its own XML parser, and finds PCI devices in /sys.
 set -eu
 sysroot=$(readlink -f -- "$1")
 work=$2

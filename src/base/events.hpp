@@ -64,8 +64,8 @@ inline void (*changed)() = nullptr;
 [[nodiscard]] inline bool wanted(Event event) noexcept {
   return (detail::wanted >> static_cast<unsigned>(event) & 1) != 0;
 }
-// Called when the checker starts or stops examining messages. Meanwhile wanted() is true, and code that tests wanted()
-// also checks for the checker's handler.
+// Called when the checker starts or stops examining messages. While it examines them, wanted() is true, and code that
+// tests wanted() also checks for the checker's handler.
 inline void let_checker_look(bool looks) {
   const bool before = wanted();
   detail::wanted = looks ? detail::wanted | detail::kChecker : detail::wanted & ~detail::kChecker;

@@ -2,7 +2,7 @@
 // is in no header.
 //
 // A state is created on first use and destroyed with the object that holds all of them, which the layer creates at init
-// and destroys at finalize. So no state survives from an earlier session. Owner: the layer's state object. Threads:
+// and destroys at finalize. So no state survives a finalize. Owner: the layer's state object. Threads:
 // library lock.
 #pragma once
 

@@ -1,7 +1,7 @@
 // IntrusiveList: a doubly linked list whose links are members of the elements.
 //
 // Owner: none; the list neither owns nor frees its elements. An element is in at most one list per Link member and must
-// be removed before it is destroyed. Threads: guarded by the list's owner.
+// be removed before it is destroyed. Threads: guarded by the object that contains the list.
 #pragma once
 
 #include <cstddef>

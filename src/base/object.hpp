@@ -132,7 +132,7 @@ class Arena {
 
   [[nodiscard]] std::size_t live() const noexcept { return live_; }
 
-  // Calls visit(T&) for every live object; for leak reports and tests.
+  // Calls visit(T&) for every live object of kind `kind`.
   template <class Visit>
   void for_each(Visit&& visit, ObjectKind kind = T::kKind) {
     for (std::size_t offset = 0; offset < used_bytes_.load(std::memory_order_relaxed); offset += sizeof(Slot)) {

@@ -13,8 +13,8 @@
 namespace hr {
 
 // Accepts an open file as one of the library's: a regular file of this process's effective user, which no other user
-// may open, with at most one name and at least `least` bytes long. Errors: MPI_ERR_OTHER with a sentence that names the
-// file and a remedy.
+// may open, with at most one name and a size of at least `least` bytes. Errors: MPI_ERR_OTHER with a sentence that
+// names the file and a remedy.
 Status check_own_file(int descriptor, const std::string& path, std::size_t least);
 
 // Owner of a file or symbolic link: this process's effective user or another.

@@ -85,11 +85,10 @@ Status SharedFile::error(const char* what, std::size_t wanted, int code) const {
         what, path.c_str(), std::strerror(code), directory.c_str(), kElsewhere);
   }
   if (code == EFBIG) {
-    return fail(
-        Errc::kOther,
-        "could not %s the shared-memory file %s: %zu KiB wanted, and a file may have %zu KiB (ulimit -f). Raise "
-        "that limit, or %s",
-        what, path.c_str(), wanted / 1024, largest_file() / 1024, remedy_);
+    return fail(Errc::kOther,
+                "could not %s the shared-memory file %s: %zu KiB wanted, but a file may have at most %zu KiB "
+                "(ulimit -f). Raise that limit, or %s",
+                what, path.c_str(), wanted / 1024, largest_file() / 1024, remedy_);
   }
   unsigned long long free_bytes = 0;
   if ((file_ >= 0 ? ::fstatvfs(file_, &space) : ::statvfs(directory.c_str(), &space)) == 0) {
@@ -158,8 +157,8 @@ Status SharedFile::create_or_attach(const std::string& path, std::size_t bytes, 
   return error("open", bytes, ENOENT);
 }
 
-// Creates the file without a name and names it when it is complete, as other users who watch the directory could
-// otherwise take its final name. If the file system cannot do that, the file first gets another name.
+// Creates the file without a name, which name_apart() gives it when it is complete: other users who watch the directory
+// could otherwise take its final name. If the file system cannot do that, the file first gets another name.
 Status SharedFile::create_apart(std::size_t reserved) {
   const std::string path = path_;
   const std::string directory = path.substr(0, path.rfind('/') + 1);

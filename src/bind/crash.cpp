@@ -59,7 +59,7 @@ void write_text(const char* text, int length, std::size_t room) noexcept {
   const auto line = [&](const char* format, auto... values) {
     write_text(text, std::snprintf(text, sizeof text, format, self.rank, self.size, values...), sizeof text);
   };
-  line("[headrace %d/%d] crashes by signal %d; pid %d, its stack:\n", signal, ::getpid());
+  line("[headrace %d/%d] crashed with signal %d; pid %d, its stack:\n", signal, ::getpid());
   void* frames[kMostFrames];
   const int count = ::backtrace(frames, kMostFrames);
   for (int at = kOwnFrames; at < count; ++at) {

@@ -38,7 +38,7 @@ std::string_view class_sentence(int error_class);
 Status add_class(int* error_class);
 Status add_code(int error_class, int* code);
 Status add_text(int code, std::string_view text);
-// Errors: MPI_ERR_ARG for numbers that the program did not add, or that still have codes or a string.
+// Errors: MPI_ERR_ARG: not added by the program; MPI_ERR_OTHER: still has codes or a string, or has none to remove.
 Status remove_class(int error_class);
 Status remove_code(int code);
 Status remove_text(int code);

@@ -32,8 +32,8 @@ class TestGuard {
   TestGuard(const TestGuard&) = delete;
   TestGuard& operator=(const TestGuard&) = delete;
 
-  // Makes progress: a round, or, if a thread is watching, only the quick part of one, and nothing if the answer is
-  // already known(). May let other threads in.
+  // Makes progress: a round; if a thread is watching, only the quick part of one, and none if the answer is already
+  // known(). May let other threads in.
   template <class Known>
   void poll_unless(Known&& known) {
     if (!watched_) [[likely]] {

@@ -35,8 +35,8 @@ struct Identity {
   // Number of the board that lists failed processes on this host, if the job continues without them
   // (failure_board.hpp); -1: it does not.
   int failure_board = -1;
-  std::string failure_board_job;  // job in the file's name; after a rank has run another program with exec, that of its
-                                  // first
+  std::string failure_board_job;  // job in the file's name; if a rank runs several programs in turn, the job of the
+                                  // first one
 };
 
 // A value that process 0 sets for the whole job, in addition to the knobs of scope job: read() is called only there,

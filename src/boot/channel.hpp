@@ -21,7 +21,7 @@ class Channel {
   static constexpr std::size_t kLongest = std::size_t{64} << 20;
 
   struct Greeting {
-    std::string own;       // this side's greeting, as long as the one that the other side sends
+    std::string own;       // this side's greeting, of the length that the other side expects
     std::string expected;  // empty: no greeting
     bool first = true;     // this side sends first; else only after it has verified the other side's greeting
   };

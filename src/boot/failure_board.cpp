@@ -21,7 +21,7 @@ Status FailureBoard::attach(const std::string& path, int ranks) {
 
 bool FailureBoard::post(int rank, std::string_view why) {
   const std::uint32_t count = head().count.load(std::memory_order_relaxed);
-  if (count >= static_cast<std::uint32_t>(ranks_)) return true;  // true if all ranks have died
+  if (count >= static_cast<std::uint32_t>(ranks_)) return true;  // all ranks have died
   if (!file_.reserve(sizeof(Head) + count * sizeof(Entry), sizeof(Entry)).ok()) return false;
   Entry& entry = entries()[count];
   entry.rank = rank;

@@ -1,5 +1,5 @@
 // FailureBoard: lists the failed processes of a job that continues without them (mpiexec --enable-recovery), in memory
-// that the launcher's agent on a host writes and the processes there map. A check is one load.
+// that the launcher's process on a host writes and the ranks there map. A check is one load.
 //
 // Entries are appended and never change; all processes on a host see them in one order. Memory order: the writer stores
 // an entry, then the count (release); readers load the count (acquire), then entries. Owner: the launcher makes and
@@ -18,7 +18,7 @@ namespace hr::boot {
 
 class FailureBoard {
  public:
-  // Returns the file's path. `number`: identifies the agent of the launcher that writes it; a machine may have several.
+  // Returns the file's path. `number`: identifies the launcher's process that writes it; a machine may have several.
   [[nodiscard]] static std::string path(const std::string& directory, std::string_view job, int number);
 
   // Creates a board for a job of `ranks` processes, each of which fails at most once. Errors: those of SharedFile.

@@ -21,8 +21,8 @@ class HostView {
  public:
   // Creates an empty view, whose text() is empty.
   HostView() = default;
-  // `job`: a name that only the processes of this job use on the machine. `otherwise`: the token if no link can be
-  // created, in which case the code that needs a file there reports the cause.
+  // `job`: a name that all processes of this job use, and no other job on the machine. `otherwise`: the token if no
+  // link can be created, in which case the code that needs a file there reports the cause.
   HostView(const std::string& directory, std::string_view job, std::string_view otherwise);
 
   // Two processes have equal texts if and only if they see each other's files and processes, and equal tokens in the

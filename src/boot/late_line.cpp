@@ -137,7 +137,7 @@ Late join_late(const LateLine& line, int rank, int* socket) {
   static_cast<void>(
       busy != "0"
           ? fail(Errc::kOther,
-                 "boot: another program of rank %d (pid %s) has called MPI_Init and not MPI_Finalize; the "
+                 "boot: another program of rank %d (pid %s) has called MPI_Init but not MPI_Finalize; the "
                  "programs of one rank run one after another",
                  rank, busy.c_str())
           : fail(Errc::kOther, "boot: mpiexec does not accept this program as rank %d: %s", rank, answer.c_str()));

@@ -12,7 +12,7 @@
 namespace hr::boot {
 
 // Gets the values of the keys in which the numbers first to first + count - 1 replace the '*' in `key`, after the
-// exchange. An empty value is unknown: get() determines whether it was put. Errors: the launcher's.
+// exchange. An empty string stands for an unknown value: get() determines whether it was put. Errors: the launcher's.
 Status get_numbered(std::string_view key, int first, int count, std::vector<std::string>* values);
 
 }  // namespace hr::boot

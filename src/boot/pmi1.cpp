@@ -62,7 +62,7 @@ bool is_socket(int descriptor) noexcept {
   return descriptor >= 0 && ::getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &length) == 0;
 }
 
-// Returns the description of the connection by Headrace's mpiexec, in addition to its descriptor (PMI_FD).
+// Returns the description of the connection that Headrace's mpiexec sets in addition to its descriptor (PMI_FD).
 const char* own_variable() noexcept { return environment(LateLine::kVariable); }
 
 // Returns the descriptor in PMI_FD if it is the launcher's socket; -1 if the parent process has closed it, or, as far
@@ -466,7 +466,7 @@ class Pmi1 final : public Helper {
     if (reply().command() == "response_to_init" && reply().number("rc", 0) == 0) return kOk;
     if (const int busy = reply().number("busy", -1); busy >= 0) {
       return fail(Errc::kOther,
-                  "boot: another program of this rank (pid %d) has called MPI_Init and not MPI_Finalize; the programs "
+                  "boot: another program of this rank (pid %d) has called MPI_Init but not MPI_Finalize; the programs "
                   "of one rank run one after another",
                   busy);
     }

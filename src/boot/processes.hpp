@@ -1,12 +1,12 @@
 // Processes: the table of the processes known to this one: those of its own job, and later those that it spawns or
 // connects to.
 //
-// A process is an index into this table, which does not change while MPI is in use: groups and communicators hold that
-// index (`proc`), not a rank in one job. Processes of this process's own job come first, in the order of their ranks,
+// A process is an index into this table; the index does not change while MPI is in use: groups and communicators hold
+// it (`proc`), not a rank in one job. Processes of this process's own job come first, in the order of their ranks,
 // so that the index is the rank there. Indices are local to this process: messages to others name a process by its job
 // and the rank in it.
 //
-// An entry contains the data that is known about a process before contacting it. The address of the process is not
+// An entry contains the data that is known about a process without contacting it. The address of the process is not
 // stored: the transports look up its published data under key() when they connect, or received it when jobs connected
 // (transport/transport.hpp). Processes of other jobs stay in the table when they are disconnected, and get the same
 // index if they connect again. Owner: boot, from init() to finalize(). Threads: library lock.
@@ -29,7 +29,7 @@ struct Process {
   int rank = 0;             // rank in its job
   int host = kUnknownHost;  // a host number; processes with equal numbers share memory
   std::uint16_t job = 0;    // index into the jobs of the table; 0: this process's own
-  bool failed = false;      // the process has died or cannot be reached
+  bool failed = false;      // the process has died or can no longer be reached
 };
 static_assert(sizeof(Process) <= 64);
 
@@ -67,7 +67,7 @@ class Processes {
   // True if there are processes of other jobs.
   [[nodiscard]] bool has_others() const noexcept { return entries_.size() > job_size_; }
   [[nodiscard]] bool is_other(int proc) const noexcept { return (*this)[proc].job != 0; }
-  // Returns a non-negative number that all processes use for this process; indices differ from process to process.
+  // Returns a non-negative number for `proc` that is the same in all processes; indices differ between processes.
   [[nodiscard]] int number_of(int proc) const noexcept {
     const Process& entry = (*this)[proc];
     return static_cast<int>((numbers_[entry.job] + static_cast<std::uint32_t>(entry.rank)) & 0x7fffffff);
@@ -76,8 +76,8 @@ class Processes {
   [[nodiscard]] int with_number(int number) const noexcept;
   // True if `one` is before `other` in an order that is the same in all processes.
   [[nodiscard]] bool before(int one, int other) const noexcept;
-  // Returns the number of the host with a signature (peer_address.hpp), which is the same in all jobs; a new number if
-  // the signature is not known.
+  // Returns the number of the host with that signature (peer_address.hpp; the same in all jobs), or a new number if the
+  // signature is not known.
   int host_with(std::string_view signature);
   // Sets the signature of a host of this job; processes of other jobs with that signature are on the same host.
   void name_host(int host, std::string_view signature);

@@ -33,7 +33,7 @@ class Provider {
   virtual Status put(std::string_view key, std::string_view value) = 0;
   // `owner`: the rank that put the value.
   virtual Status get(int owner, std::string_view key, std::string* value) = 0;
-  // See numbered_values.hpp. By default returns no values.
+  // See numbered_values.hpp. By default all values are empty.
   virtual Status get_numbered(std::string_view /*key*/, int /*first*/, int count, std::vector<std::string>* values) {
     values->assign(static_cast<std::size_t>(count), "");
     return kOk;

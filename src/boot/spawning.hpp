@@ -26,8 +26,8 @@ struct SpawnedProgram {
 // progress meanwhile. Errors: MPI_ERR_SPAWN with the launcher's reason; then no process of the job is left running.
 Status begin_spawn(std::span<const SpawnedProgram> programs, std::string_view parent);
 Status spawn_done(bool* done);
-// Called after begin_spawn() until one of the processes has connected to the parent's port. Errors: MPI_ERR_SPAWN if
-// they have ended without connecting.
+// Called once spawn_done() has succeeded, until one of the processes has connected to the parent's port. Errors:
+// MPI_ERR_SPAWN if they have ended without connecting.
 Status spawned_status();
 
 // Called after any process of the spawned job has failed: returns the failed ranks of that job. Empty: the launcher

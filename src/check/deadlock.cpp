@@ -1,6 +1,6 @@
 // Deadlocks: ranks that wait for each other, so that none can continue.
 //
-// A rank that has been in one call for the time set by the knob, in which no message has moved, reports to the
+// A rank that has been in one call for the time set by the knob, during which no message has moved, reports to the
 // first process of the job which processes it waits for; if the call returns after all, it withdraws the report. The
 // first process checks these reports while it is in an MPI call: a rank that waits only for ranks that cannot continue
 // is in a deadlock. Processes without a report can continue. A process with several threads that call MPI reports
@@ -187,7 +187,7 @@ void check_all_waits(double now) {
     all.found_at = 0;
     return;
   }
-  // Gives other processes that wait for these time to report as well.
+  // Waits, so that other processes that wait for these can report as well.
   if (all.found_at == 0) all.found_at = now;
   if (now - all.found_at < 2 * settled) return;
   all.told_all = true;

@@ -240,7 +240,7 @@ Status after(Call& call, int code) {
     all.of_calls.pop_front();
     const void* const request = made(call, ObjectKind::kRequest);
     if (request == nullptr) return raise_on(call, mismatch);
-    all.of_requests[request] = std::move(mismatch);  // true if the receive matched its message immediately
+    all.of_requests[request] = std::move(mismatch);  // the receive matched its message immediately
   }
   if (all.of_requests.empty()) return kOk;
   for (const void* const handle : call.before) {

@@ -73,7 +73,7 @@ template <class... Operations>
 
 [[nodiscard]] constexpr bool on_devices(const Query& query) noexcept { return query.devices; }
 
-// All algorithms. If selection names none, the first one that applies to the operation is used.
+// All algorithms. If selection names none, the operation's first one whose probe returns true is used.
 [[nodiscard]] std::span<const Algorithm* const> algorithms() noexcept;
 // Returns the algorithm; null if the operation has none of that name.
 [[nodiscard]] const Algorithm* find_algorithm(Operation operation, std::string_view name) noexcept;

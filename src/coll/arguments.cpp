@@ -11,8 +11,8 @@ void begin(Call& call, Operation operation, Communicator& comm) {
   call.members = &members_of(comm);
 }
 
-// First determines whether the call is in place. A call on an intercommunicator never is; only an empty buffer may have
-// that address.
+// First determines whether the call is in place. A call on an intercommunicator never is: there, only an empty buffer
+// may be MPI_IN_PLACE.
 Status sends(Call& call, const void* sendbuf, Count sendcount) {
   call.in_place = is_in_place(sendbuf) && !call.comm->is_inter();
   return is_in_place(sendbuf) && sendcount != 0 ? in_place_allowed(*call.comm) : kOk;

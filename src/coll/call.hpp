@@ -118,7 +118,7 @@ class Blocks {
 struct Call {
   Operation operation = Operation::kBarrier;
   bool in_place = false;               // send is then none(), and recv has the data (scatter: send, at the root)
-  int root = 0;                        // rank, or abi::kRoot and abi::kProcNull on intercommunicators
+  int root = 0;                        // rank; on intercommunicators also abi::kRoot or abi::kProcNull
   int tag = 0;                         // tag of all messages of the operation
   comm::Communicator* comm = nullptr;  // communicator of the operation
   const Members* members = nullptr;    // processes that the operation runs over: all or some of the communicator's

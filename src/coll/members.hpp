@@ -90,7 +90,7 @@ class Members {
   Sequence sequence_;
   bool together_ = true;  // true if all members are on one host
   bool can_share_ = false;
-  mutable bool spread_;  // the members are on several hosts; false once hosts() is known to be null
+  mutable bool spread_;  // true if the members may be split by host; false once hosts() is known to be null
   int shared_from_;      // the first tag with a segment
   std::unique_ptr<shared::Segment> segment_;
   mutable std::unique_ptr<Hosts> hosts_;

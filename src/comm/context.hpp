@@ -33,7 +33,7 @@ struct Agreement {
   std::uint32_t leader_context = 0;
   int leader_tag = 0;
   bool takes = true;     // false if this process takes part without becoming a member of the new communicator
-  bool blocking = true;  // no other MPI call of this process runs meanwhile
+  bool blocking = true;  // the calling thread makes no other MPI call meanwhile
 };
 
 // Agrees on a context. *context: a multiple of kContextSpacing, the same on all members. The caller owns it if

@@ -113,7 +113,7 @@ Status dims_create(int nodes, std::span<int> dims);
 // Checks the dimensions of a grid. *nodes: receives their product (saturated at INT_MAX). Errors: MPI_ERR_DIMS if a
 // dimension is not positive.
 Status check_grid(std::span<const int> dims, int* nodes);
-// Checks a graph. Errors: MPI_ERR_ARG, MPI_ERR_TOPOLOGY (`index` decreases, or edges are outside [0, nodes)).
+// Checks a graph. Errors: MPI_ERR_ARG if `index` decreases, or if edges are outside [0, nodes).
 Status check_graph(std::span<const int> index, const int* edges);
 
 }  // namespace hr::comm

@@ -50,10 +50,10 @@ Status allreduce(const void* send, void* receive, Count count, layout::Datatype&
 // continues only once they have started, so that kernels may mark partitions. Errors, in addition to the above:
 // MPI_ERR_REQUEST.
 Status start_all(std::span<p2p::Request* const> requests, comm::Communicator& comm);
-// Starts them, and makes the stream wait for them: as start_all() and wait(), in fewer calls of the driver.
+// Starts the requests and makes the stream wait for them, like start_all() and wait() but with fewer driver calls.
 Status run_all(std::span<p2p::Request* const> requests, comm::Communicator& comm);
-// Matches persistent messages with those of the other processes, which call this, too, so that streams can move them
-// without the library's threads (paired.hpp). Errors: MPI_ERR_REQUEST (a receive from any source or with any tag);
+// Matches persistent messages with those of the other processes, which must also call this, so that streams can move
+// them without the library's threads (paired.hpp). Errors: MPI_ERR_REQUEST (a receive from any source or with any tag);
 // those of messages to the other processes.
 Status match_all(std::span<p2p::Request* const> requests);
 // Makes the stream wait for an enqueued operation. A persistent request remains; any other is released, and the program
@@ -77,8 +77,8 @@ Status finish(comm::Communicator& comm);
 // Calls finish() for all communicators, and logs the errors.
 void finish_all();
 
-// Asks the thread that makes progress for a line in the log about each stream that waits. Any thread, also in the
-// handler of a signal.
+// Asks the thread that makes progress to log a line about each communicator whose stream waits. Threads: any, even in
+// a signal handler.
 void ask_for_waits() noexcept;
 
 }  // namespace hr::enqueue

@@ -20,7 +20,7 @@ using mem::device::Context;
 constexpr std::size_t kMemoryBytes = std::size_t{1} << 20;  // of each piece at least
 constexpr std::size_t kMostBytes = std::size_t{64} << 20;   // of all pieces
 
-// Finds memory with space for `bytes` more bytes, in the context used for memory at `where`.
+// Finds or allocates memory with space for `bytes` more bytes, in the context used for memory at `where`.
 Status find_memory(const mem::Location& where, std::size_t bytes, MatchedMemory** found) {
   std::size_t all = 0;
   for (const auto& each : state->matched_memory) {
@@ -74,8 +74,8 @@ Status exchange(Matches& matches) {
   return result;
 }
 
-// Returns a match for a collective operation that all of its processes, on this host, may carry out so; null for other
-// requests. The answer is the same on all processes.
+// Returns a match for a collective operation that the streams of its processes, all on this host, may execute; null for
+// other requests. The answer is the same on all processes.
 std::unique_ptr<Match> match_collective(p2p::Request& request) {
   const coll::Call* const call = coll::call_of(request);
   if (call == nullptr || call->members->is_inter() || call->size() < 2 ||

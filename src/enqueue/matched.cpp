@@ -56,9 +56,9 @@ class Kinds {
     return launches_;
   }
 
-  // True if one kernel can start all of them and wait for them. There is one collective operation at most, and no
-  // message beside it: a kernel that waits for one would put off the start of the next, on which another rank's wait
-  // for the first may depend.
+  // True if one kernel can start all requests and wait for them. There must be at most one collective operation, and no
+  // message beside it: a kernel that waits for one would delay the start of the next, on which another rank's wait for
+  // the first may depend.
   [[nodiscard]] bool fit_one_kernel() const {
     const std::size_t messages = sends_.size() + receives_.size();
     if (allreduces_.size() + longs_.size() + (messages != 0 ? 1 : 0) != 1) return false;
@@ -248,7 +248,7 @@ Status start_matched(std::span<p2p::Request* const> requests, Attached& attached
     HR_TRY(check_start(matched, attached));
     kinds.add(matched);
   }
-  // The stream may execute even the work of a launch that fails, so its buffers stay open until then.
+  // The stream may execute even the work of a launch that fails, so the buffers stay open until the stream is idle.
   for (p2p::Request* const each : requests) {
     Matched& matched = *matched_of(*each);
     matched.stream_ = attached.stream_;

@@ -76,10 +76,10 @@ class Matched : public p2p::RequestState {
 // Returns null if the request was not matched for streams.
 [[nodiscard]] Matched* matched_of(const p2p::Request& request);
 
-// For start_all(), run_all() and wait(). waited (null: do not wait): whether the stream waits for them, too, by a
-// single kernel; else wait_matched() is to be called.
+// For start_all(), run_all() and wait(). *waited (null: do not wait): set to true if a single kernel starts the
+// requests and waits for them; otherwise wait_matched() must be called.
 Status start_matched(std::span<p2p::Request* const> requests, Attached& attached, bool captured, bool* waited);
-// All of these were started in one stream, in a capture or not; check_wait() has been called.
+// All of these must have been started in one stream, in a capture or not, and check_wait() must have been called.
 Status wait_matched(Stream& stream, std::span<Waiting* const> all);
 // Releases the requests that can no longer be executed. Called in rounds of progress.
 void look_after_matched();
@@ -105,7 +105,7 @@ struct Card {
   std::uint64_t work = 0;      // the same number on all sides
   std::uint64_t address = 0;   // of the words
   mem::device::Export memory;
-  Operand operands[2];  // of an operation in the buffers of the program
+  Operand operands[2];  // of an operation on the program's buffers
 };
 
 // Another process of a match. Cards sent to it and received from it have these tags.
@@ -145,7 +145,7 @@ struct Match {
   // Maps the memory of a side; *address: receives the address of its words in this process. The device's context must
   // be current.
   bool map(mem::device::Context& device, const Side& side, std::uint64_t* address) const;
-  // Fills in the members common to all kinds. `looks`: waits poll the words first, if other devices write them.
+  // Fills in the members common to all kinds. `looks`: waits poll the words first, if only other devices write them.
   void set_common(mem::device::Context& device, bool looks, Matched* made) const;
 
   p2p::Request* request;

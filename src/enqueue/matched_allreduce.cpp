@@ -63,7 +63,7 @@ struct AllreduceMatch final : Match {
     }
   }
 
-  // Addresses of the vectors of this generation, starting with that of rank 0.
+  // Returns the address of the slots, of which that of rank 0 comes first.
   [[nodiscard]] std::uint64_t slots_at(std::uint64_t base) const { return base + kWordBytes; }
   // Distance between slots in bytes, with or without lines.
   [[nodiscard]] std::uint64_t slot(bool lines) const {

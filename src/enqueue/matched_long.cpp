@@ -17,12 +17,12 @@ using mem::device::Current;
 
 constexpr const char* kReady = "hr_matched_ready";
 constexpr const char* kCopy = "hr_matched_long_copy";
-// Beside comm::ContextUse, for the cards.
+// Context for the cards, beyond those of comm::ContextUse.
 constexpr std::uint32_t kCardContext = comm::kSurvivorsContext + 4;
 // Shares begin at multiples of this number of elements, so that no 16-byte vector crosses from one share to the next.
 constexpr std::uint64_t kShareElements = 64;
-// Buffers that differ in their offset from a multiple of 16 are moved element by element, which the general way does
-// with more blocks.
+// Maximum number of elements if buffers whose offsets modulo 16 differ are moved element by element, for which the
+// general method uses more blocks.
 constexpr std::uint64_t kMostByElements = std::uint64_t{64} << 10;
 constexpr std::uint64_t kVector = 16;
 constexpr std::uint64_t kMostBlocks = 32;
@@ -87,7 +87,7 @@ void set_shares(const Call& call, std::uint64_t count, kernels::MatchedLong* wor
     const std::size_t index = index_of(rank);
     const std::uint64_t first = work->first[index];
     std::uint64_t share = is_bcast(call) && rank == call.root ? 0 : equal;
-    // An element of a type is one or several of the kernel.
+    // An element of the datatype is one or more of the kernel's elements.
     if (blocks) share = static_cast<std::uint64_t>(call.send.count(rank)) * (count / all);
     work->first[index + 1] = first + std::min(share, count - first);
   }
@@ -235,7 +235,7 @@ struct LongMatch final : Match {
     return made;
   }
 
-  // False if the general way is faster.
+  // False if the general method is faster, or the only one.
   bool set_work(const Buffers& all, kernels::MatchedLong* work) const {
     work->rank = static_cast<std::uint64_t>(call_.rank());
     work->ranks = static_cast<std::uint64_t>(call_.size());
@@ -261,7 +261,7 @@ struct LongMatch final : Match {
     return true;
   }
 
-  // Returns the bytes that all blocks consist of, where all of them begin and end.
+  // Returns the size of the widest elements, 8, 4 or 1 bytes, of which all buffers and blocks consist.
   [[nodiscard]] std::uint64_t widest_element(const Buffers& all) const {
     std::uint64_t bits = call_.bytes;
     for (int rank = 0; rank < call_.size(); ++rank) bits |= all.from[index_of(rank)] | all.to[index_of(rank)];

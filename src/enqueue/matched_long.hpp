@@ -1,13 +1,13 @@
 // MatchedLong: a persistent collective operation among devices of one host that MPIX_Matchall has matched: bcast,
 // allgather, reduce_scatter, and allreduce of a long vector. Internal to enqueue/.
 //
-// The ranks open each other's buffers, so nothing is copied in between. The kernel of the start tells all ranks that
-// this rank's buffers are ready; the kernel of the wait moves this rank's share of the elements between all buffers,
-// and waits until the other shares are there, too (kernels/matched_long.cu). Only for streams in which kernels may
-// wait.
+// The ranks open each other's buffers, so there are no intermediate copies. The kernel of the start notifies all ranks
+// that this rank's buffers are ready; the kernel of the wait moves this rank's share of the elements between all
+// buffers, and waits until the other shares have also arrived (kernels/matched_long.cu). Only for streams in which
+// kernels may wait.
 //
-// Shares: of allgather and reduce_scatter the blocks of the ranks; of allreduce equal parts of the vector; of bcast
-// equal parts for all but the root, each of which fetches its own and gives it to the others.
+// Shares: for allgather and reduce_scatter, the blocks of the ranks; for allreduce, equal parts of the vector; for
+// bcast, equal parts for all ranks except the root, each of which fetches its own part and passes it to the others.
 //
 // Owner, threads: see matched.hpp. The other ranks' buffers stay open until nothing can refer to them: see
 // close_buffers().
@@ -41,7 +41,7 @@ class MatchedLong final : public Matched {
   [[nodiscard]] std::vector<Release> releases() const override;
 };
 
-// Returns a match for an operation that all of its processes, on this host, may carry out so; null for others. The
+// Returns a match for an operation that its processes, all on this host, may execute like this; null for others. The
 // answer is the same on all processes.
 std::unique_ptr<Match> match_long(p2p::Request& request, const coll::Call& call);
 

@@ -28,10 +28,10 @@ constexpr std::size_t kMostQueued = 512;
 // Maximum number of streams in which kernels wait at a time, each with a few blocks, so they cannot fill the device.
 // Other streams wait themselves.
 constexpr int kMostWaitingStreams = 8;
-// Beside comm::ContextUse.
+// Context in which devices are compared, beyond those of comm::ContextUse.
 constexpr std::uint32_t kDeviceContext = comm::kSurvivorsContext + 3;
 
-// Collective. Checks that no two processes of the communicator have streams of the same device.
+// Collective. *own: set to true if all processes of the communicator have streams, each of a different device.
 Status find_own_devices(comm::Communicator& comm, const Stream* stream, bool* own) {
   constexpr int kTag = 0;
   *own = false;

@@ -33,10 +33,10 @@ class Operation {
   virtual void drop(p2p::Request* inner) {
     if (inner != nullptr) p2p::release_request(inner);
   }
-  // Called when the program has freed the communicator of a graph's operation, which is not started again: gives back
-  // what would keep the communicator.
+  // Called when the program has freed the communicator of a graph's operation, which is not started again: releases
+  // what would keep the communicator alive.
   virtual void forget() {}
-  // Name for error texts: "send to rank 3 with tag 7".
+  // Name for error messages: "send to rank 3 with tag 7".
   [[nodiscard]] virtual std::string what() const = 0;
 
   comm::Communicator* comm_;       // null if it was freed, and a graph still contains the operation
@@ -70,7 +70,7 @@ class Attached final : public comm::StreamUse {
   // wait in few enough streams of this process.
   bool may_wait_by_kernels();
 
-  // Takes part in the launches of graphs no more.
+  // From now on, launches of graphs no longer start this communicator's operations.
   void leave_graphs();
 
   comm::Communicator& comm_;

@@ -67,7 +67,7 @@ Status check(const p2p::Request& request, std::size_t index) {
   }
   const auto started = state->persistent.find(const_cast<p2p::Request*>(&request));
   // A stream may start a request again only after it has waited for the previous start, whether or not the host has
-  // seen that complete.
+  // seen the end of that start.
   const bool by_stream =
       started != state->persistent.end() && (started->second.last != nullptr || started->second.running);
   if (request.active() && !by_stream) {
@@ -87,7 +87,7 @@ Status start_ordinary(std::span<p2p::Request* const> requests, Attached& attache
     started.stream = attached.stream_;
     started.captured = captured;
     operations.push_back(std::move(made));
-    if (captured) continue;  // a request in a graph is active only while the graph runs
+    if (captured) continue;  // a request of a graph is active only while its operation runs
     ++started.pending;
     if (each->active()) continue;
     each->begin();
@@ -103,7 +103,7 @@ Status start_ordinary(std::span<p2p::Request* const> requests, Attached& attache
   return status;
 }
 
-// The requests of a call by the way in which they are started.
+// The requests of a call, sorted by how they are started.
 struct Sorted {
   Status sort(std::span<p2p::Request* const> all, comm::Communicator& comm) {
     HR_TRY(attached_to(comm, &attached));

@@ -73,7 +73,7 @@ bool begin_launched() {
   bool moved = false;
   for (std::size_t i = 0; i < state->communicators.size(); ++i) {
     Attached& attached = *state->communicators[i];
-    const auto alive = Ref<comm::Communicator>::share(&attached.comm_);  // the operation may hold the last reference
+    const auto alive = Ref<comm::Communicator>::share(&attached.comm_);  // an operation may hold the last reference
     for (std::size_t k = 0; k < attached.captured_.size(); ++k) {
       const OperationPointer first = attached.captured_[k];
       if (!first->place_.reached() || !is_idle(*first)) continue;
@@ -100,7 +100,7 @@ void end_orphans() {
   }
 }
 
-// Runs once, if the operation has not ended within two rounds because its message has not arrived.
+// Acts once, when the operation has not ended within two rounds: its message has not arrived yet.
 void expect_copy(Operation& operation) {
   constexpr unsigned kRounds = 2;
   if (operation.rounds_ > kRounds) return;

@@ -18,7 +18,7 @@ bool is_gone(const Attached& attached) {
   return attached.stream_->has_device() && attached.stream_->device_.context() == nullptr;
 }
 
-// True if a stream has reached an operation of a graph that is not complete. The stream need not be waiting for it.
+// True if a stream has reached an incomplete operation of a graph. The stream need not be waiting for the operation.
 bool any_launched(const Attached& attached) {
   return std::ranges::any_of(attached.captured_, [](const OperationPointer& first) {
     return first->place_.reached() || first->running_ ||

@@ -1,4 +1,4 @@
-// Reports what streams wait for, when a person asks where a job is (mpiexec --timeout).
+// Reports what streams are waiting for, when the user asks where a job is (mpiexec --timeout).
 #include <algorithm>
 #include <atomic>
 

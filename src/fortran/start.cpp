@@ -15,9 +15,9 @@
 namespace hr::fortran {
 namespace {
 
-// Never called. It makes the linker export the program's function, to which a library then refers, so that the MPI
-// library can find it by name. It is a call and not an address, so that programs linked before this function existed
-// still load.
+// Never called. Because this library refers to the program's function, the linker exports that function, so that the
+// MPI library can find it by name. The reference is a call and not an address, so that programs linked before this
+// function existed still load.
 [[gnu::used]] void refer_to_flush() { hr_f_flush(); }
 
 void register_logicals() {

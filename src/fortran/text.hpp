@@ -15,7 +15,7 @@ inline std::string trimmed(const char* text, int length) {
   return std::string(text, static_cast<std::size_t>(length < 0 ? 0 : length));
 }
 
-// Removes leading and trailing blanks, which keys, values and names ignore (MPI 5.0 chapter 10).
+// Removes leading and trailing blanks, which are ignored in keys, values and names (MPI 5.0 chapter 10).
 inline std::string stripped(const char* text, int length) {
   const std::string all = trimmed(text, length);
   const std::size_t first = all.find_first_not_of(' ');

@@ -28,7 +28,7 @@ struct Representation {
   std::string name;
   bool memorys = true;  // the format is that of memory, so values need no conversion
   bool external32 = false;
-  Convert read, write;  // the program's functions; empty: no conversion
+  Convert read, write;  // the program's functions; empty: no conversion, unless external32
   Extent extent;
 };
 

@@ -24,7 +24,7 @@ namespace hr::io {
 class SharedWords;
 
 // Distributes an error of any member to all of them; when the task ends, all have called this. A member that already
-// has an error keeps it, with its message.
+// has an error keeps it, with its error message.
 [[nodiscard]] p2p::Task agree(comm::Members members, Status* status);
 
 // A split collective in progress.

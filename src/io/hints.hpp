@@ -25,7 +25,7 @@ struct Hints {
   int permissions = -1;                                  // file_perm, octal; -1: 0666 without the bits of the umask
   Ref<comm::Info> others;                                // the standard's other reserved keys, as given
 
-  // Sets the hints whose keys an info contains.
+  // Sets the hints whose keys `info` contains.
   void take(const comm::Info& info);
   // Returns the hints in use.
   [[nodiscard]] Ref<comm::Info> report() const;

@@ -28,8 +28,8 @@ class Operation final : public p2p::TaskResources {
   void describe(p2p::Completion* completion) const noexcept override;
 
   // Checks the call, advances the individual pointer, and converts data to write. Called before any data is moved. If a
-  // collective call is rejected here, this process takes part without data, because the others wait for this process;
-  // execute() then ends with that error.
+  // collective call is rejected here, this process takes part without data, because the others wait for it; execute()
+  // then ends with that error.
   Status prepare();
   // Moves the data. The operation must outlive the task.
   [[nodiscard]] p2p::Task execute();

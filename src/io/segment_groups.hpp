@@ -27,8 +27,8 @@ struct Interval {
   Count last = 0;  // offset after the last byte
 };
 
-// Returns the intervals that several lists of groups, each in ascending order, cover in total. Intervals at most `gap`
-// bytes apart are joined.
+// Returns the intervals covered by at least one of the lists of groups, each in ascending order. Intervals at most
+// `gap` bytes apart are joined.
 [[nodiscard]] std::vector<Interval> cover(std::span<const std::vector<SegmentGroup>> lists, Count gap);
 
 }  // namespace hr::io

@@ -57,7 +57,7 @@ Task aggregate(Operation* operation, Plan* plan, Count round, Chunk* chunk) {
   HR_CO_TRY(co_await settling);
   Task filling = fill(plan, round, chunk);
   HR_CO_TRY(co_await filling);
-  // After a failure, nothing is written.
+  // After a failure, nothing more is written.
   if (!plan->status.ok()) co_return kOk;
   std::function<Status()> what = [disk = operation->place().disk, chunk] { return write_chunk(*disk, *chunk); };
   Task writing = use_disk(operation, plan, chunk, &what);

@@ -216,7 +216,7 @@ void find_pieces(Layout& layout) {
   for (const Block& block : layout.blocks) piece = std::min(piece, block.length);
   const auto blocks = static_cast<Count>(layout.blocks.size());
   // Short pieces cost a fraction of what blocks of any length cost, so they pay even for a sorted selection in which
-  // half of the elements have an adjacent one.
+  // half of the elements are adjacent to another one.
   const Count most = piece >= 4 && piece <= 16 ? 3 * blocks : blocks + blocks / 4;
   if (layout.pattern / piece > most) return;
   std::vector<std::int32_t> offsets;

@@ -40,7 +40,7 @@ class Datatype final : public Object {
  public:
   static constexpr ObjectKind kKind = ObjectKind::kDatatype;
 
-  // --- properties in bytes, O(1), valid for every type ---
+  // --- properties, O(1), valid for every type; sizes in bytes ---
   [[nodiscard]] Count size() const noexcept { return size_; }
   [[nodiscard]] Count lb() const noexcept { return lb_; }
   [[nodiscard]] Count extent() const noexcept { return extent_; }
@@ -91,7 +91,7 @@ class Datatype final : public Object {
   std::string name_;
   std::unique_ptr<AttributeSet> attributes_;  // cleared by MPI_Type_free; null until the first attribute is set
 
-  // Sets the typemap and the facts that follow from it: all members above, up to is_contiguous_.
+  // Sets the typemap and the facts that follow from it: size, bounds and extents.
   void set_typemap(TypemapRef map);
 };
 

@@ -30,8 +30,8 @@ Status finish_default_stream(device::ContextHandle handle, int device) {
   return kOk;
 }
 
-// Waits for work that the program has put on the legacy default stream, because the CPU may
-// access the memory next. Such work can be expected in the owning context and in the caller's current one.
+// Waits for the program's work on the legacy default stream, because the CPU may access the managed memory at
+// `location` next. Such work can be expected in the owning context and in the caller's current one.
 Status finish_default_stream(const Location& location) {
   const device::Driver& driver = device::driver();
   void* current = nullptr;

@@ -196,7 +196,7 @@ struct Driver {
   Names names;
   int support = -1;                                        // MPIX_GPU_SUPPORT_* of the maker (include/mpi-ext.h)
   const char* (*symbol_of)(const char* member) = nullptr;  // the driver's own name for a member, for messages
-  const void* kernels = nullptr;                           // image of our kernels, for module_load
+  const void* kernels = nullptr;                           // image of the library's kernels, for module_load
   bool kernels_built = false;                              // false: the image holds no code
   bool always_current = false;  // some context is current in every thread, whether the program uses devices or not
 

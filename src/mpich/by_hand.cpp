@@ -60,7 +60,7 @@ void spawn_codes_out(int code, int* codes, int most) {
 }
 
 // Translates the integers of a constructor that are constants (MPI 5.0 section 5.1.13): for subarray and darray, the
-// last one is the order; for darray, preceded by the distributions, their arguments and the sizes of the process grid.
+// last one is the order; for darray, it follows the distributions, their arguments and the sizes of the process grid.
 void contents_out(int combiner, int* integers, std::int64_t number) {
   if (integers == nullptr || number < 1) return;
   if (combiner != MPI_COMBINER_SUBARRAY && combiner != MPI_COMBINER_DARRAY) return;

@@ -71,7 +71,7 @@ struct Tag {
   }
 };
 
-// A code of libmpi_abi.so.1: an error class in the low 16 bits, and above it the slot of its message
+// A code of libmpi_abi.so.1: an error class in the low 16 bits, and above it the slot of its error text
 // (bind/error_codes.hpp). Classes and codes that the program added are above MPI_ERR_LASTCODE in both; in MPICH's, bit
 // 30 is set. A number that is not a code is translated to its complement.
 struct ErrorCode {
@@ -110,7 +110,7 @@ inline MPI_T_pvar_handle tool_handle_in(MPI_T_pvar_handle handle) noexcept {
   return handle == mpich_all_handles ? MPI_T_PVAR_ALL_HANDLES : handle;
 }
 
-// Replaces callbacks of functions that libmpi_abi.so.1 does not support. They are never called.
+// Casts a callback passed to a function that libmpi_abi.so.1 does not support. It is never called.
 template <class Function, class Theirs>
 Function uncalled(Theirs* function) noexcept {
   return reinterpret_cast<Function>(reinterpret_cast<void*>(function));

@@ -22,7 +22,7 @@ namespace hr::p2p {
 // Sets the handler of a kind; called once per kind, after init(). The kind is in the lowest 8 bits of the header's
 // first word.
 void set_active_message_handler(wire::Kind kind, transport::Handler handler) noexcept;
-// *bytes: receives the maximum payload. Errors: as for send_active_message().
+// *bytes: receives the maximum payload length. Errors: as for send_active_message().
 Status longest_active_message(int proc, std::size_t* bytes);
 // Sends a copy, now or as soon as there is space. Errors: MPIX_ERR_PROC_FAILED if that process has failed,
 // MPI_ERR_OTHER if no transport reaches it.

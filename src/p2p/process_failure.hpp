@@ -3,8 +3,8 @@
 //
 // A process fails permanently: its transport reports it (Handlers::failed), or an answer to it cannot be sent.
 // From then on nothing is sent to it, and its late messages are ignored (receive.cpp). In the next round of progress,
-// the following end with MPIX_ERR_PROC_FAILED and a message that names the process: sends to it, receives that had
-// matched one of its messages, receives and probes that name it, receives and probes from any source if no other
+// the following end with MPIX_ERR_PROC_FAILED and an error text that names the process: sends to it, receives that
+// had matched one of its messages, receives and probes that name it, receives and probes from any source if no other
 // process is left that could send, and waits for words in memory that depend on it (task.hpp, When). Copies in progress
 // on a device or in the system are completed first.
 //
@@ -37,17 +37,17 @@ namespace hr::p2p {
 struct Peer;
 
 // Marks a process as failed. May be called during a delivery or a transport's call, as nothing ends before the next
-// round. `why`: the recorded detail is its message.
+// round. `why`: the recorded detail is its error text.
 void mark_failed(int proc, Status why);
 [[nodiscard]] bool has_failed(int proc) noexcept;
-// Returns MPIX_ERR_PROC_FAILED, with its message.
+// Returns MPIX_ERR_PROC_FAILED, with its error text.
 Status failure_error(int proc);
 // Returns all failed processes, in the order in which this process learned of them. The list only grows.
 [[nodiscard]] std::span<const int> failed_processes() noexcept;
 // Ends everything that depends on a failed process and is not held by a pending copy.
 void fail_pending(Peer& peer);
 
-// Ends a context. `why`: the recorded detail is its message.
+// Ends a context. `why`: the recorded detail is its error text.
 void end_context(std::uint32_t context, Status why);
 
 // Resumes interrupted receives of this context after the program has acknowledged failures.
@@ -57,8 +57,8 @@ void resume_interrupted(std::uint32_t context);
   return request.phase_ == Request::Phase::kPosted && request.complete();
 }
 
-// Returns kOk while such a message may still arrive, else the reason why it cannot; MPIX_ERR_PROC_FAILED_PENDING if the
-// wait can continue once the failure is acknowledged.
+// Returns kOk while a message that matches `wanted` may still arrive, else the reason why it cannot;
+// MPIX_ERR_PROC_FAILED_PENDING if the wait can continue once the failure is acknowledged.
 Status can_complete(const Envelope& wanted);
 // can_complete() for calls that do not stay posted: returns MPIX_ERR_PROC_FAILED in place of the pending error.
 Status can_complete_unposted(const Envelope& wanted);

@@ -93,7 +93,7 @@ class alignas(64) Request final : public Object {
   [[nodiscard]] bool active() const noexcept { return active_; }
   [[nodiscard]] bool persistent() const noexcept { return persistent_; }
 
-  // Marks the operation finished; wakes no thread (waiters poll). The message of a failure is kept with the request.
+  // Marks the operation finished; wakes no thread (waiters poll). The error text of a failure stays with the request.
   void finish(const Completion& completion) {
     completion_ = completion;
     if (!completion.error.ok()) [[unlikely]]
@@ -109,7 +109,7 @@ class alignas(64) Request final : public Object {
   [[nodiscard]] bool completed_locally() const noexcept {
     return complete() && active_ && !persistent_ && state_ == nullptr && completion_.error.ok();
   }
-  // Returns the message of an error that occurred after the call that started the operation.
+  // Returns the text of an error that occurred after the call that started the operation.
   [[nodiscard]] const std::string& detail() const noexcept { return detail_; }
 
   // --- fields that every message touches: three cache lines, in the order of their use ---

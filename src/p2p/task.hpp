@@ -41,7 +41,7 @@ namespace detail {
 // Allocate and free coroutine frames by size class; see task.cpp.
 [[nodiscard]] void* allocate_frame(std::size_t bytes);
 void free_frame(void* frame, std::size_t bytes) noexcept;
-// Returns the first error among complete requests (its message becomes the current detail); releases and nulls all of
+// Returns the first error among complete requests (its text becomes the current detail); releases and nulls all of
 // them.
 Status collect(Request** requests, int count);
 // Withdraws requests that no task will wait for: cancels receives, waits for sends, and releases the requests.
@@ -250,7 +250,7 @@ Status run_blocking(Task task);
 // keep it alive.
 Status run_as_request(Task task, std::unique_ptr<TaskResources> resources, Object* communicator, Request** request);
 
-// Creates an inactive persistent request; each start runs the task of factory->make().
+// Creates an inactive persistent request; each start runs a new task from factory->make().
 Status task_init(std::unique_ptr<TaskFactory> factory, Object* communicator, Request** request);
 // Returns the factory of such a request; null for other requests.
 [[nodiscard]] const TaskFactory* factory_of(const Request& request) noexcept;

@@ -104,7 +104,7 @@ Status fence(Window& window, int assertion) {
   return done.ok() ? met : done;
 }
 
-// With MPI_MODE_NOCHECK, the posts have already been called, so waiting for them costs nothing.
+// With MPI_MODE_NOCHECK, the targets have already called MPI_Win_post, so waiting for their posts costs nothing.
 Status start(Window& window, const comm::Group& group, int assertion) {
   HR_TRY(check_assertion(assertion, abi::kModeNocheck, "MPI_Win_start"));
   HR_TRY(check_no_access(window, "MPI_Win_start"));

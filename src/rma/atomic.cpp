@@ -142,7 +142,7 @@ Status update_segment(std::byte* target, std::size_t bytes, const Op& op, const 
   return update_segment_atomically(target, bytes, op, element, operand, before);
 }
 
-// Updates with copies, while all other updates are excluded.
+// Updates copies of the elements and writes them back, while all other updates are excluded.
 Status update_locked(const View& target, const Op& op, const Datatype& element, const std::byte* operand,
                      std::byte* before, const Exclusion& exclusion) {
   const auto count = static_cast<Count>(target.packed) / element.size();

@@ -23,8 +23,8 @@ namespace hr::rma {
 Status update(const layout::View& target, const layout::Op& op, const layout::Datatype& element,
               const std::byte* operand, std::byte* before, const Exclusion& exclusion);
 
-// Replaces an aligned word in memory that the CPU can access with `operand` if it equals `compare`; stores the previous
-// value in `before`.
+// Replaces the aligned word at `target` with `operand` if it equals `compare`; stores the previous value in `before`.
+// The CPU must be able to access the word.
 template <class Word>
 void swap_word(std::byte* target, const void* operand, const void* compare, void* before,
                const Exclusion& exclusion) noexcept {

@@ -74,7 +74,7 @@ VectorUpdate::~VectorUpdate() {
   if (alone_ && !exclusion_.alone()) give_back(exclusion_);
 }
 
-// Must be called with the lock held, and holds it until all pending short updates of the target have ended, so that a
+// Must be called with the lock held; returns only once all pending short updates of the target have ended, so that a
 // process that later sees by_lock set and takes the lock need not wait for them.
 bool VectorUpdate::set_by_lock() noexcept {
   Control& target = *exclusion_.target;

@@ -13,7 +13,7 @@ namespace hr::rma {
 
 // True if this process would let others access its part over the network; for Facts::network.
 [[nodiscard]] bool has_network(const Window& window) noexcept;
-// Exchanges keys if any process can use them, and sets the path to each member that this process can reach
+// Exchanges keys if has_network() is true in any process, and sets the path to each member that this process can reach
 // with its key to Path::kNetwork. Collective; this process's part is known. Errors: those of messages.
 Status share_keys(Window& window, const std::vector<Facts>& facts);
 // Ends access by other processes, none of which still uses the window.

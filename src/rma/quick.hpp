@@ -121,8 +121,8 @@ Word add(std::atomic_ref<Word> word, layout::Basic basic, const void* operand) n
   return seen;
 }
 
-// Updates one element with the processor's atomic instructions. Returns false if it has not changed anything. `basic`:
-// an integer or a real number.
+// Updates one element with the processor's atomic instructions. Returns false if it does not support that. `basic`: an
+// integer or a real number.
 template <class Word>
 bool update(std::byte* target, layout::OpKind op, layout::Basic basic, const void* operand, void* before) noexcept {
   if (reinterpret_cast<std::uintptr_t>(target) % sizeof(Word) != 0) return false;

@@ -47,8 +47,7 @@ Ref<comm::Info> get_info(const Window& window);
 // True if other processes may need this one to make progress while it computes, so that a progress thread is useful.
 [[nodiscard]] bool needs_progress(Window& window) noexcept;
 
-// --- Section 12.3. `request`: null for the plain form; otherwise *request receives a reference, which the caller owns
-// ---
+// --- Section 12.3. `request`: null for the plain form; else *request receives a reference, which the caller owns ---
 Status put_any(const void* origin, Count count, layout::Datatype& type, const Target& target, Window& window,
                p2p::Request** request);
 Status get_any(void* origin, Count count, layout::Datatype& type, const Target& target, Window& window,

@@ -30,7 +30,7 @@ bool gets(const Service& self) {
          self.head.kind == OperationKind::kCompareSwap;
 }
 
-// True if the header is consistent, and matches the number of bytes that follow it.
+// True if `head` is consistent, and matches the number of bytes that follow it.
 bool is_complete(const wire::Head& head, std::size_t bytes) {
   constexpr unsigned kFlags = wire::kDescriptionFollows | wire::kDataFollows | wire::kResultFollows;
   if (head.kind > OperationKind::kCompareSwap || head.op > layout::OpKind::kNoOp || (head.flags & ~kFlags) != 0)
@@ -119,7 +119,7 @@ bool has_turn(void* argument) {
   return self.window->member(self.rank).accumulates_done == self.turn;
 }
 
-// Receives the parts that follow the message. *placed: set to kOk if there is memory for them.
+// Receives the parts that follow the message. *placed: set to the result of find_target().
 Task receive_rest(Service* self, Status* placed) {
   p2p::Requests<1> requests;
   if (has(*self, wire::kDescriptionFollows)) {
@@ -130,8 +130,8 @@ Task receive_rest(Service* self, Status* placed) {
   }
   *placed = find_target(*self);
   if (!has(*self, wire::kDataFollows)) co_return kOk;
-  // The data of a put is received directly into the window. Data for which there is no memory is also received, as far
-  // as necessary to complete its send.
+  // The data of a put is received directly into the window. Data without a valid target is also received, as far as
+  // necessary to complete its send.
   if (placed->ok() && self->head.kind == OperationKind::kPut) {
     HR_CO_TRY(receive(*self, self->target, requests.next()));
   } else {

@@ -47,7 +47,7 @@ enum Flag : std::uint8_t {
   kResultFollows = 4,  // the result is sent as a p2p message
 };
 
-// Maximum number of bytes in one such message, and in the result of an answer.
+// Maximum number of bytes in the payload of kOperate, and in the result of kAnswer.
 inline constexpr std::size_t kMost = 4096;
 
 inline transport::Header header(Action action, const Window& window, std::uint64_t cookie = 0, std::uint8_t detail = 0,

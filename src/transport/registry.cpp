@@ -181,7 +181,7 @@ Status connect(int proc, Paths* out) {
   if (Transport* messages = path_of_messages(proc); messages != nullptr) {
     HR_TRY(messages->connect(proc));
     Transport* memory = path_to_memory(proc);
-    // A path to memory is optional: it is only faster.
+    // A path to memory is optional: it only makes copies faster.
     if (memory != nullptr && memory != messages && !memory->connect(proc).ok()) {
       static_cast<void>(take_detail());
       memory = nullptr;

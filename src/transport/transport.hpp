@@ -175,7 +175,7 @@ class Transport {
 
   // Sends a ready-to-send message like send(), and keeps `data` for the other process, whose handler receives a
   // RendezvousData after the payload. That process receives or declines the data, once; then `done` is complete. An
-  // error in `done` is that of the path, which Handlers::failed reports, too.
+  // error in `done` is that of the path, which Handlers::failed also reports.
   virtual Status send_rts(int /*proc*/, const Header& /*header*/, const void* /*payload*/,
                           std::size_t /*payload_bytes*/, const Source& /*data*/, Operation* /*done*/) {
     return Errc::kUnsupportedOperation;
@@ -209,7 +209,7 @@ class Transport {
   // memory which contains all parts; null: host memory that was not exposed (Caps::remote_read). Errors:
   // MPI_ERR_UNSUPPORTED_OPERATION if the system or the network does not permit it (the caller falls back and does not
   // retry); some of the data may then have been copied. An error in `done` is that of the path, which Handlers::failed
-  // reports, too. `done`: complete when all of the data has arrived; null: the copy is complete on return, which is
+  // also reports. `done`: complete when all of the data has arrived; null: the copy is complete on return, which is
   // possible only for memory without a key. In that case get(), like put(), needs no library lock, and several threads
   // may call it at a time.
   virtual Status get(int /*proc*/, const RemoteKey* /*key*/, std::span<const RemotePart> /*parts*/,
@@ -239,7 +239,7 @@ class Transport {
 
   // Returns the memory in which that process stages data for others, mapped in this process: the same bytes in all
   // processes, and of the same size for each of them. Empty if there is none. A process that calls this for itself gets
-  // memory backed by pages (empty if there are none left, which is reported once); the others may access it once a
+  // memory backed by pages (empty if there are none left, which is logged once); the others may access it once a
   // message refers to it.
   virtual std::span<std::byte> staging(int /*proc*/) { return {}; }
 
@@ -268,7 +268,7 @@ class Transport {
   // Returns the number of channels that `proc` has offered; 0 if it has not.
   [[nodiscard]] virtual int channels_of(int /*proc*/) const noexcept { return 0; }
   // Creates a transport for messages to the same processes, which arrive at the transport that they have created for
-  // the same number, starting at 1. It shares no mutable state with this one, so it may run under another lock.
+  // the same number, 1 or greater. It shares no mutable state with this one, so it may run under another lock.
   // Lifetime: must end before this transport. Errors: MPI_ERR_UNSUPPORTED_OPERATION; MPI_ERR_OTHER if there is no
   // memory.
   virtual Status make_channel(int /*number*/, const Handlers& /*handlers*/, std::unique_ptr<Transport>* /*out*/) {

@@ -20,7 +20,7 @@ int main(int argc, char** argv) {
     MPI_Datatype type;
     MPI_Type_contiguous(i + 2, MPI_INT, &type); /* HERE type */
   }
-  /* Predefined types need not be freed, even as parts of another type. */
+  /* Predefined types must not be freed, even as parts of another type, so they are not leaks. */
   MPI_Datatype predefined, vector, inner;
   MPI_Type_create_f90_integer(9, &predefined);
   MPI_Type_vector(2, 1, 3, predefined, &vector);

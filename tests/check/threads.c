@@ -1,5 +1,5 @@
-/* Threads that call MPI although the level does not allow it: MPI_THREAD_SINGLE, FUNNELED. With an argument:
- * SERIALIZED, MULTIPLE, where it does. Every call's result is checked; nothing is printed. */
+/* Threads that call MPI at the level that the argument names: MPI_THREAD_SINGLE and FUNNELED do not allow it,
+ * SERIALIZED and MULTIPLE do. Every call's result is checked; nothing is printed. */
 #include <mpi.h>
 #include <pthread.h>
 

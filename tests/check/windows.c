@@ -1,6 +1,6 @@
 /* Races in windows: between two origins, between an origin and the target's own loads and stores, and on local buffers.
- * Each case is incorrect, and some process must get an error of the class given, or is its correct counterpart, and
- * none may. Run with three processes; an argument names the only case to run.
+ * Each case is either incorrect, and some process must get an error of the class given, or its correct counterpart, in
+ * which none may. Run with three processes; an argument names the only case to run.
  *
  * Reported without an error: */
 /* EXPECT check full: buffer: origin_addr .* gets the same data twice */

@@ -26,7 +26,7 @@ ABSENT = "the Forum's tables (shared/standard) are not beside this checkout"
 
 
 def header_text():
-    """mpi.h without its comments, and without names whose use is declared not to compile."""
+    """mpi.h without its comments, and without the names that are declared only so that their use fails to compile."""
     text = re.sub(r"/\*.*?\*/", "", HEADER.read_text(encoding="utf-8"), flags=re.S)
     before, mark, rest = text.partition("#if defined(__has_attribute)")
     return before + rest.partition("#undef MPI_HR_REMOVED\n#endif\n")[2] if mark else text

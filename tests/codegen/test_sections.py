@@ -30,7 +30,7 @@ class Sections(unittest.TestCase):
             self.assertEqual(MANUAL.place(next(f for f in TABLES.functions if f.name == name))[0], number, name)
 
     def test_in_sources(self):
-        """References to chapters of other documents contain a letter or a word in between; these are to MPI."""
+        """In references to other documents, a letter or a word precedes the number; those found here are to MPI."""
         seen = 0
         for folder in SOURCES:
             for path in (ROOT / folder).rglob("*"):

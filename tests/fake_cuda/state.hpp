@@ -1,8 +1,8 @@
 // The fake CUDA driver: declarations shared by its files. See README.md for the emulated functions.
 //
 // Owner: process-wide state, never destroyed (the program may call the driver from its own destructors). A program's
-// handles are addresses of objects that stay allocated after they are destroyed, so that a stale handle is recognised
-// and gets the driver's error. Threads: `mutex` guards everything here; streams use their own.
+// handles are addresses of objects that stay allocated after the program ends them, so that a stale handle is
+// recognised and gets the driver's error. Threads: `mutex` guards everything here; streams use their own.
 #pragma once
 
 #include <cstddef>

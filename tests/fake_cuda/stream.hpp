@@ -28,8 +28,8 @@ Stream* make_stream(Context* context, bool blocking);
 OperationPointer enqueue(Stream* stream, std::function<Result()> work, OperationPointer after = nullptr);
 
 // With FAKE_CUDA_QUEUE=N, a stream holds N operations. A call that enqueues one more waits for space, and meanwhile
-// keeps the lock that most calls of the process need, as drivers do. A Submission exists during such a call; a thread
-// may have several.
+// keeps the lock that most calls of the process need, as drivers do. A Submission exists during each call that
+// enqueues; a thread may have several.
 class Submission {
  public:
   Submission();

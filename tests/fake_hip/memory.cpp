@@ -208,7 +208,7 @@ FAKE_HIP hipPointerGetAttribute(void* value, int attribute, Address address) {
   }
 }
 
-// Here, registered memory has no separate device address.
+// The base address of registered memory is reported as 0.
 FAKE_HIP hipMemGetAddressRange(Address* base, std::size_t* bytes, Address address) {
   if (const Result result = enter(); result != kSuccess) return done(result);
   const Result result = cuMemGetAddressRange_v2(base, bytes, address);

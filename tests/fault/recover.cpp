@@ -5,7 +5,7 @@
 //   recover solver SEED [DEATHS]        a computation that continues from its last checkpoint, to the right result
 //   recover leave SEED                  like "random", but a rank that sees the error ends at once, by MPI_Finalize
 //   recover told-OPERATION              barrier, send, start, receive or request: see be_told()
-//   recover wait                        prints which launcher has started it, and waits for others to be killed
+//   recover wait                        prints its parent's pid, and waits for other ranks to be killed
 //
 // Run it with mpiexec --enable-recovery. With a CUDA driver, half of the buffers are device memory.
 #include <signal.h>
@@ -530,8 +530,8 @@ void solve(Group& group, int deaths, std::mt19937_64& plan) {
   solver.check();
 }
 
-// A rank dies, and another one revokes the communicator that all the others call in a loop, whose calls fail
-// immediately: each must learn of the revocation. Codes equal their classes.
+// A rank dies, and another one revokes the communicator on which all the others call an operation in a loop. These
+// calls fail immediately, and each rank must nevertheless learn of the revocation. Codes equal their classes.
 void be_told(const Group& group, const std::string& by) {
   now_doing = "told";
   constexpr int kVictim = 1;

@@ -32,10 +32,10 @@ class Crashes(FilesTest):
         for way, number, function in WAYS:
             with self.subTest(way):
                 result = run("-n", "2", CRASH, way, "1")
-                self.assert_ended(result, 128 + number, function, f"crashes by signal {int(number)} (",
+                self.assert_ended(result, 128 + number, function, f"crashed with signal {int(number)} (",
                                   f"was killed by signal {int(number)} (")
                 lines = result.stderr.splitlines()
-                self.assertRegex(lines[0], r"^rank 1 on host \S+ \(pid \d+\) crashes by signal ")
+                self.assertRegex(lines[0], r"^rank 1 on host \S+ \(pid \d+\) crashed with signal ")
                 self.assertRegex(lines[1], "^  #0 ")
                 self.assertIn("ending the job", lines[-1])
                 self.assertNotIn("[headrace", result.stderr)
@@ -49,7 +49,7 @@ class Crashes(FilesTest):
         for way, number, _ in WAYS:
             with self.subTest(way):
                 result = run("-n", "2", CRASH, way, "1", env=WITHOUT_GDB)
-                self.assert_ended(result, 128 + number, f"[headrace 1/2] crashes by signal {int(number)}; pid ",
+                self.assert_ended(result, 128 + number, f"[headrace 1/2] crashed with signal {int(number)}; pid ",
                                   "[headrace 1/2]   #0 ")
                 # The rank's lines are first.
                 self.assertIn(f"was killed by signal {int(number)} (", result.stderr.splitlines()[-1])
@@ -58,7 +58,7 @@ class Crashes(FilesTest):
     def test_alone(self):
         result = subprocess.run([CRASH, "send", "0"], capture_output=True, text=True, timeout=60, check=False)
         self.assertEqual(result.returncode, -signal.SIGSEGV)
-        self.assertIn("[headrace 0/1] crashes by signal 11", result.stderr)
+        self.assertIn("[headrace 0/1] crashed with signal 11", result.stderr)
         self.assertIn("PMPI_Send in ", result.stderr)
 
     def test_only_one_stack(self):

@@ -16,7 +16,7 @@ from launching import MPIEXEC, PROBE, FilesTest, LaunchTest, left_of, marked_pro
 LAST_WORDS = os.environ["HR_LAST_WORDS"]
 SANITIZED = any(name in os.environ for name in ("ASAN_OPTIONS", "TSAN_OPTIONS"))
 HELLO = [PROBE, "init", "exchange", "hello", "finalize"]
-# A wrapper that, like Python, passes on only the standard descriptors.
+# A wrapper written in Python, which passes on only the standard descriptors.
 WRAPPER = "import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:]))"
 
 
@@ -144,7 +144,7 @@ class Wrappers(FilesTest):
 
     def test_a_second_program_before_the_first_has_ended(self):
         result = run("-n", "1", "--timeout", "30", "sh", "-c", f"{PROBE} init; {PROBE} init finalize")
-        self.assert_ended(result, 99, "has called MPI_Init and not MPI_Finalize")
+        self.assert_ended(result, 99, "has called MPI_Init but not MPI_Finalize")
 
     def test_closed_descriptors(self):
         result = run("-n", "2", "--timeout", "30", sys.executable, "-c", WRAPPER, *HELLO)

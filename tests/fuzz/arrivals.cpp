@@ -1,7 +1,7 @@
 // Messages that a transport delivers: from other processes, with anything wrong except their source and length, to a
 // process that has pending receives and sends, a window and communicators.
 //
-// The input is a sequence of messages: 4 bytes (sender, kind, words to replace, length of the payload), a path, the 4
+// The input is a sequence of messages: 4 bytes (sender, kind, words to replace, length of the payload), a way, the 4
 // bytes of a context and two words of the header, then the payload. A cookie is an address, which no input can know:
 // bits of the third byte replace it with that of a request of this process, or with the context of a communicator or
 // window. After the last message all other processes have failed, and every pending operation has to end.

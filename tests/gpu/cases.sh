@@ -1,6 +1,6 @@
 #!/bin/bash
 # Builds small CUDA programs that have revealed faults, runs each many times and prints a table. A program prints one
-# line "PASS name ...", "FAIL name ..." or "SKIP name ...", and its job must end accordingly.
+# line "PASS name ...", "FAIL name ..." or "SKIP name ...", and its job must exit with 0.
 #
 #   tests/gpu/cases.sh PREFIX CASES [OUTPUT]
 #

@@ -2,8 +2,8 @@
 //
 //   staged random_exchange [--seed N | --seed random]   messages between all pairs, of random kinds, sizes, layouts
 //   staged stalled            a receiver that makes no progress does not hold up the others
-// staged failing-sender a copy of the sender fails: both sides get an error, other messages continue staged
-// failing-receiver a copy of the receiver fails: it gets an error, other messages continue
+//   staged failing-sender     a copy of the sender fails: both sides get an error, other messages continue
+//   staged failing-receiver   a copy of the receiver fails: it gets an error, other messages continue
 //   staged own                messages to oneself between devices do not wait for the device
 #include <fcntl.h>
 #include <sched.h>

@@ -141,7 +141,7 @@ class Job(HostsTest):
         return "" if good else f"{'too early, ' if early else ''}not 0 and no message: {out[-500:]} {errors[-1500:]}"
 
     def recovers(self, choose):
-        """Ranks or a host die, and the others continue."""
+        """Ranks kill themselves, or a host is killed, and the others continue."""
         what = choose.choice(["random", "solver", "host"])
         deaths = 1 if what == "host" else choose.randint(1, 3)
         words = ["wait"] if what == "host" else [what, str(choose.randrange(1 << 31)), str(deaths)]

@@ -1,14 +1,14 @@
 #!/bin/sh
 # Does with the wheel what a new user would do, on a system without a compiler: in_system.sh <directory of wheels>
-# <mpi4py's sources> <word> systems.py runs it inside, as an ordinary user. It prints a line for each step: "step <name>
-# <seconds> ok|failed".
+# <mpi4py's sources> <word>. systems.py runs it inside, as an ordinary user. It prints a line for each step: "step
+# <name> <seconds> ok|failed".
 set -u
 wheels=$1
 sources=$2
 work=$HOME/$3
 mkdir -p "$work" || exit 1
 cd "$work" || exit 1
-# Blanks and letters outside ASCII must work like any others.
+# Spaces and non-ASCII letters must work like any other characters.
 env="$work/my Übung"
 failed=0
 

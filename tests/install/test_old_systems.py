@@ -48,7 +48,7 @@ def loader_has_tunable():
 
 @unittest.skipUnless(loader_has_tunable(), "this C library has no tunable for thread-local memory")
 class ThreadLocal(unittest.TestCase):
-    """Opened by a plain Python, as if other libraries had used up the memory except MOST bytes."""
+    """Opened by a plain Python, as if other libraries had used up all but MOST bytes of the memory."""
 
     @classmethod
     def setUpClass(cls):
@@ -87,8 +87,8 @@ class ThreadLocal(unittest.TestCase):
                              "keep large objects behind a pointer (readelf -sW LIBRARY | grep TLS lists them)")
 
 
-# Functions that old systems have under another symbol version or in another library; the version given is that of the
-# move.
+# Functions that old systems have under another symbol version or in another library; the version that nm prints is
+# that of the move.
 MOVED = re.compile(r"__libc_start_main|dl(open|close|sym|vsym|error|addr|addr1|info)|pthread_\w+|sem_\w+|[lf]?stat(at)?(64)?|mknod(at)?|"
                    r"shm_(open|unlink)|timer_\w+|aio_\w+|mq_\w+|pow|exp|exp2|log|log2|fmod|hypot|getaddrinfo_a|openpty|forkpty|login_tty")
 # Threads that 2.28 does not have.
@@ -124,7 +124,7 @@ class Symbols(unittest.TestCase):
 
 
 class Headers(unittest.TestCase):
-    # Headers of the C library that are later than the GLIBC versions; the wheel's sysroot does not contain them.
+    # Headers that the C library gained after version GLIBC; the wheel's sysroot does not contain them.
     LATER = ("sys/single_threaded.h", "sys/platform/x86.h", "sys/rseq.h", "sys/pidfd.h")
 
     def used(self):

@@ -55,7 +55,7 @@ class Page:
         self.page.evaluate("selector => document.querySelector(selector).click()", selector)
 
     def cell(self, row, column, count):
-        """Returns a position in a cell of the matrix, with `count` ranks; 0.5 is the middle of the first cell."""
+        """Returns the position of a row and column in a matrix of `count` ranks; 0.5: the middle of the first cell."""
         self.page.eval_on_selector("canvas.heat", "canvas => canvas.scrollIntoView()")
         frame = self.page.query_selector("canvas.heat").bounding_box()
         side = max(220, min(640, int(self.page.get_attribute("canvas.heat", "aria-label").split()[3]) * 28))

@@ -31,7 +31,7 @@ TOKEN = "a-token-for-tests-0123456789"
 
 
 def needs(what, there):
-    """Skips a class if it lacks a requirement that only `make test` installs."""
+    """Skips a class if a requirement is missing that only `make test` installs."""
     return unittest.skipUnless(there or REQUIRED, f"{what} is not here; make test installs it")
 
 

@@ -15,7 +15,7 @@ from headrace.monitor.synthetic import Job, Synthetic
 
 
 def sweep(time, waits, calls=0):
-    """Returns one rank for each share of waiting since the last second."""
+    """Returns a sweep with one rank for each share of waiting since the last second."""
     return Sweep(time, [Reading(Rank("j", rank, len(waits), 1, "h", "p", 0.0), Brief(calls=calls, wait_ns=int(wait * 1e9))) for rank, wait in enumerate(waits)])
 
 

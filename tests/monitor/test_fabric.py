@@ -41,7 +41,7 @@ class Tree(support.Scratch):
         (self.folder / path).write_text(str(text))
 
     def count(self, seconds):
-        """Returns the counters after `seconds`: traffic of 4 GB/s in and 2 GB/s out on InfiniBand."""
+        """Writes the counters as they are after `seconds`: traffic of 4 GB/s in and 2 GB/s out on InfiniBand."""
         for path, rate in ((self.ib + "counters/port_rcv_data", 10 ** 9), (self.ib + "counters/port_xmit_data", 5 * 10 ** 8), (self.ib + "counters/port_rcv_packets", 1000),
                            (self.ib + "counters/port_xmit_packets", 500), (self.ib + "counters/symbol_error", 3), (self.ib + "counters/port_rcv_errors", 2),
                            (self.ib + "counters/port_xmit_wait", 70), (self.ib + "counters/port_xmit_discards", 4), (self.roce + "hw_counters/packet_seq_err", 6),

@@ -189,7 +189,7 @@ class Slowest(support.Scratch):
     """A rank is named if it is the slowest more often than by chance."""
 
     def verdict(self, slowest, ranks=4):
-        """Returns the verdict on a job whose ranks wait equally, except that one rank waits less in each second."""
+        """Returns the verdict on a job whose ranks wait equally, except that in each second one of them waits less."""
         path = self.folder / f"{time.monotonic_ns()}.sqlite"
         made = History(path)
         source = Synthetic(Job(ranks=ranks, slow=0, began=NOW))

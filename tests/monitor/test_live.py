@@ -26,7 +26,7 @@ class Live(support.Scratch):
         self.history = self.folder / "history.sqlite"
 
     def halo3d(self, seconds):
-        """Starts halo3d, which runs until stop(), at most this long."""
+        """Starts halo3d, which runs until end(), for at most `seconds`."""
         job = subprocess.Popen([str(support.BUILD / "bin/mpiexec"), "--timeout", str(seconds), "-n", "8", str(HALO3D), "--local", "24", "--pattern", "step1",
                                 "--steps", "100000000", "--no-identity-check"],
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=self.environment)

@@ -83,7 +83,7 @@ class Readings(unittest.TestCase):
         self.assertEqual(said.details["queue"], {"posted": Count(2, 5), "unexpected": Count(1, 8)})
 
     def test_the_call_under_way_counts(self):
-        """Its wait has lasted a second so far, and is in neither of the two counters, updated when it ends."""
+        """Its wait has lasted a second so far, and is in neither of the counters, which are updated when it ends."""
         said = subject.reading(self.maker.page(), True, False, {})
         self.assertGreaterEqual(said.details["call"]["MPI_Recv"].ns, 10**9 + 70)
         self.assertEqual(said.details["call"]["MPI_Send"], Count(5, 500, 50))

@@ -1,5 +1,5 @@
 """docs/containers.md: a program built with MPICH runs in a separate root file system with the host's Headrace. The root
-is a directory in which the system's own root is bind-mounted, in place of an image; no container runtime is needed."""
+is a directory with the system's own ones bind-mounted in it, in place of an image; no container runtime is needed."""
 
 import os
 import shlex

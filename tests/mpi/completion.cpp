@@ -185,7 +185,7 @@ void status_and_free(const check::Environment& mpi) {
   }
 }
 
-// Enough receives, completed by every method, that request objects are reused: none shows the state of an earlier one.
+// So many receives, with every outcome, that request objects are reused: none shows the state of an earlier one.
 void used_again(const check::Environment& mpi) {
   enum Way { kPlain, kLong, kTruncated, kCancelled, kFreed, kWays };
   constexpr int kFew = 4, kMany = 20000, kMost = 8;

@@ -418,7 +418,7 @@ void root_only() {
   CHECK_OK(MPI_Comm_free(&half));
 }
 
-// Adds more classes and codes in total than there are numbers, and removes some.
+// Adds and removes more classes and codes, one pair at a time, than there are numbers.
 void error_numbers() {
   for (int i = 0; i < 70'000; ++i) {
     int error_class = 0;

@@ -23,7 +23,7 @@ namespace {
 
 constexpr int kRounds = 6;
 constexpr int kShort = 100;
-constexpr int kLong = 1 << 20;  // longer than an eager message and a ring
+constexpr int kLong = 1 << 20;  // longer than any eager message and than a ring
 
 using Bytes = std::vector<unsigned char>;
 

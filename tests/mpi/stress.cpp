@@ -25,7 +25,7 @@ void unexpected(const check::Environment& mpi, int messages) {
     int value = -1;
     CHECK_OK(MPI_Recv(&value, 1, MPI_INT, 0, 32001, MPI_COMM_WORLD, MPI_STATUS_IGNORE));  // all others have arrived now
     const int from_the_end = 2000;
-    for (int n = 0; n < from_the_end; ++n) {  // each receive names one tag, starting with the last messages
+    for (int n = 0; n < from_the_end; ++n) {  // each receive names one tag, beginning with the last message's
       const int i = messages - 1 - n, first = i % 32000;
       CHECK_OK(MPI_Recv(&value, 1, MPI_INT, 0, first, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
       CHECK_EQ(value, first * 3);  // the earliest message with that tag

@@ -98,7 +98,7 @@ class KindsOfPeers(unittest.TestCase):
         near, far = of_hosts({"pairs": pairs}, ["a", "b", "c"])
         self.assertEqual((near.names, far.names, far.hosts), (("a,b", "b,c"), ("a,c",), ("a", "c")))
         trials = messages.trials([near, far], False, True)
-        self.assertEqual([max(trial.values) for trial in trials], [262144, 1048576])  # values between which a round trip's copies change
+        self.assertEqual([max(trial.values) for trial in trials], [262144, 1048576])  # bytes copied in a round trip, rounded up; at most 1 MiB
         found = measured(trials, lambda trial, value: 5.0 if value == 262144 and trial.peers is far else 10.0)[0]
         self.assertIn("network_eager_bytes @ a,c = 262144  # host messages of 8 KiB to 1 MiB, a - c, 230 us: 0.50 of the time, 5 us instead of 10",
                       messages.text(found, "", "this", "1", "about"))

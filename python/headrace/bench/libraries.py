@@ -46,7 +46,7 @@ class Library:
     link: str = "-lmpi"
     env: dict[str, str] = field(default_factory=dict)
     binaries: tuple[Path, ...] = ()  # directories of programs already built for it
-    hydra: Path | None = None        # MPICH's launcher, for ranks on several hosts
+    hydra: Path | None = None        # MPICH's launcher, if it replaces `mpiexec` for ranks on several hosts
 
     def has_standard_abi(self) -> bool:
         return (self.libdir / "libmpi_abi.so.1").is_file()

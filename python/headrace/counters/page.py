@@ -16,7 +16,7 @@ MAGIC = b"HRCOUNTS"
 VERSION = 1
 HEAD = struct.Struct("=8sIIQQQQQ")
 STATES = {0: "none", 1: "running", 2: "finalized"}
-PAGE_MOST = 1 << 22  # bytes; the library's pages have about 100 KiB
+PAGE_MOST = 1 << 22  # bytes; the library's pages are about 100 KiB long
 
 
 class Problem(Exception):

@@ -69,7 +69,7 @@ def driver() -> dict:
 
 
 def _mode(function, device: ctypes.c_void_p, values: int) -> bool | None:
-    """Returns the first of the values that a call returns for a device."""
+    """True if the first of the values that a call returns for a device is not 0; None if the call fails."""
     current = [ctypes.c_int() for _ in range(values)]
     return bool(current[0].value) if function(device, *map(ctypes.byref, current)) == 0 else None
 

@@ -19,7 +19,7 @@ _CLEAR = 0.2  # like _NOTICEABLE, among fewer ranks
 
 def often(slowest: Iterable[int | None], ranks: int) -> tuple[int | None, int]:
     """Returns the rank that is the slowest in more intervals than chance explains, or None; and the number of intervals
-    with the most frequent one."""
+    in which the most frequent one is the slowest."""
     counts = Counter(rank for rank in slowest if rank is not None)
     if not counts:
         return None, 0

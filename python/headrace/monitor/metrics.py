@@ -127,7 +127,7 @@ def _histogram(classes: durations.Classes, seconds: float) -> Histogram:
 
 
 def functions(sweep: Sweep) -> dict[str, dict[str, Count]]:
-    """Returns the counters of each job's functions, those with most time first, and the sum of the rest as "other"."""
+    """Returns the counters of each job's functions, most time first, and the sum of the rest as "other"."""
     found: dict[str, dict[str, Count]] = {}
     for reading in sweep.readings:
         known = found.setdefault(reading.rank.job, {})

@@ -129,7 +129,7 @@ class Reporter(NamedTuple):
     address: str
     live: bool
     since: float  # time of connection or loss, in seconds since the epoch
-    ranks: int  # jobs running at its last report
+    ranks: int  # number of ranks running at its last report
     why: str = ""  # a sentence with the reason why it is lost
 
 

@@ -66,6 +66,6 @@ LATER = {
 }
 ADDED = "".join(f"CREATE TABLE IF NOT EXISTS {table};" for table in LATER.values()) + "".join(f"CREATE VIEW IF NOT EXISTS {name} AS {select};" for name, select in VIEWS.items())
 
-# Tables with rows of a job, and the column that names the job; for saving and forgetting.
+# Tables whose rows belong to a job, and the column that identifies the job; used to save a job.
 OF_A_JOB = {"jobs": "id", "ranks": "job", "spans": "job", "totals": "job", "marks": "job", "origins": "job", "reports": "job", "deaths": "job"}
 OF_A_SPAN = ("samples", "points", "changes")

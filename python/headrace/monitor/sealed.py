@@ -44,7 +44,7 @@ class Late(sqlite3.OperationalError):
 
 @functools.cache
 def _columns() -> dict[str, tuple[tuple[str, str], ...]]:
-    """Returns the names and types of the columns of the library's tables."""
+    """Returns the names and types of the columns of the tables that a monitor creates."""
     with contextlib.closing(sqlite3.connect(":memory:")) as db:
         db.executescript(TABLES + ADDED)
         names = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]

@@ -1,5 +1,5 @@
-"""The stacks of a job's ranks for the page: as `headrace stack JOB` prints them, on this host, for this user, within a
-bounded time.
+"""The stacks of a job's ranks for the page: those that `headrace stack JOB` prints on this host for this user, read
+within a bounded time.
 
 Debuggers stop the ranks that they examine, so one job is examined at a time, and only on request. """
 

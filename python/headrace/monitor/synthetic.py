@@ -31,7 +31,7 @@ def grid(ranks: int) -> tuple[int, int, int]:
 
 
 def neighbours(rank: int, shape: tuple[int, int, int]) -> list[int]:
-    """Returns the neighbours on a torus; a rank may occur twice if an axis has length 2, never itself."""
+    """Returns the neighbours on a torus; one may occur twice if an axis has length 2, the rank itself never occurs."""
     x, y, z = shape
     at = (rank // (y * z), rank // z % y, rank % z)
     found = []

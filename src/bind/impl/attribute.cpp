@@ -1,4 +1,4 @@
-// Caching: attributes of communicators and datatypes (MPI 5.0 section 7.7; deprecated names, section 16.1).
+// Caching: attributes of communicators, datatypes and windows (MPI 5.0 section 7.7; deprecated names, section 16.1).
 #include <climits>
 
 #include "base/abi.hpp"
@@ -92,8 +92,8 @@ Status erase(AttributeSet* attributes, KeyvalKind kind, void* object, int number
   return fail(Errc::kKeyval, "no attribute is cached under keyval %d", number);
 }
 
-// Returns the address of a predefined attribute of section 9.1.2, as programs get it; nullptr if the keyval is not
-// predefined. *known: false if the attribute has no value.
+// Returns the address of a predefined attribute of section 9.1.2, as programs get it; nullptr for any other keyval.
+// *known: false if the attribute has no value.
 int* predefined_value(int keyval, bool* known) {
   static int tag_ub = INT_MAX;
   static int host = MPI_PROC_NULL;

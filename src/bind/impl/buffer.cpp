@@ -40,7 +40,7 @@ Status detach(p2p::BufferPool& pool, void* buffer_addr, Count& size) {
   return pool.detach(static_cast<void**>(buffer_addr), &size);
 }
 
-// A flush in progress: of the messages that were in the buffer when the flush was started (section 3.6; the operation
+// A flush in progress. It covers the messages that were in the buffer when it was started (section 3.6; the operation
 // is local).
 class Flush final : public p2p::TaskResources {
  public:

@@ -17,12 +17,8 @@ Status must_be_committed(const char* parameter, const layout::Datatype& type) {
   return type.committed() ? kOk : fail(Errc::kType, "%s is not committed; call MPI_Type_commit first", parameter);
 }
 
-// Returns the type; a derived type gets a reference, which the program frees.
-Ref<layout::Datatype> lent(layout::Datatype& type) {
-  if (type.row_ == nullptr) return Ref<layout::Datatype>::share(&type);
-  type.retain();
-  return Ref<layout::Datatype>::adopt(&type);
-}
+// Returns the type with a new reference; the program frees that of a derived type.
+Ref<layout::Datatype> lent(layout::Datatype& type) { return Ref<layout::Datatype>::share(&type); }
 
 // Wraps the program's conversion function; `none` means no conversion.
 template <class Function, class Number>

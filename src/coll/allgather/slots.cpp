@@ -11,9 +11,8 @@ Task run(const Call& call) {
   const int size = call.size();
   const int rank = call.rank();
   const std::size_t most = call.segment->data_slot_bytes();
-  const shared::Rounds rounds(call, shared::rounds_of(call.bytes, most),  // counted even after an error, because others
-                                                                          // wait for it
-                              shared::Rounds::DataSlots::kSwapped);
+  // Counts its rounds before any error is returned, because others wait for them.
+  const shared::Rounds rounds(call, shared::rounds_of(call.bytes, most), shared::Rounds::DataSlots::kSwapped);
   View own;
   if (call.in_place) {
     HR_CO_TRY(call.recv.block(rank, &own));

@@ -4,7 +4,7 @@
 //
 // First, within the host, each process passes every block to its carrier, or directly to its receiver on the same host.
 // Then each carrier sends one message to each remote process that it serves, with the blocks of its host in the order
-// of their senders. The carriers are computed from the distribution of processes over hosts, which is arbitrary.
+// of their senders. The carriers are computed from the distribution of processes over hosts, which can be any.
 // For alltoallv and alltoallw the processes of a host first exchange the lengths of these blocks. Long blocks to other
 // hosts are sent directly by their sender, not carried; both ends know from their arguments which these are, while
 // selection does not know the lengths.

@@ -8,7 +8,7 @@
 namespace hr::coll {
 namespace {
 
-// Returns the lengths of all blocks on the root, which knows them; on other speakers, the lengths of their host's
+// Returns, on the root, the lengths of all blocks, which the root knows; on other speakers, the lengths of their host's
 // blocks.
 std::vector<std::size_t> lengths_of(const Call& call, const Levels& levels, LengthsOfHost& told) {
   if (!levels.speaks()) return {};

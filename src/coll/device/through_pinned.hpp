@@ -1,7 +1,7 @@
 // Through pinned memory: a collective on device buffers that runs on copies of them in pinned host memory; copy engines
 // move the data there and back. If a GPU is time-sliced among processes, this costs two copies, whereas kernels would
-// cost a GPU context switch for each process (docs/adr/0020-time-sliced-gpu.md). Also used for short operations, which
-// the resident copy kernel copies (docs/adr/0012-resident-copy-kernel.md), and for reductions without a kernel.
+// cost a GPU context switch for each process (docs/adr/0020-time-sliced-gpu.md). Also used for short operations, whose
+// data the resident copy kernel copies (docs/adr/0012-resident-copy-kernel.md), and for reductions without a kernel.
 //
 // Owner: the memory belongs to the task. Threads: library lock. Nothing blocks: the task polls its copies.
 #pragma once

@@ -25,7 +25,7 @@ inline void publish(const Call& call, std::size_t bytes) noexcept {
   publish(call, own);
 }
 
-// publish() for data that is not next to the flag: demotes its cache lines for the readers, and prefetches those of
+// publish() for data in FlagLines::room: demotes its cache lines for the readers, and prefetches those of
 // the next operation, which is likely to be as long.
 void publish_and_demote(const Call& call, FlagLines& own, std::size_t bytes) noexcept;
 inline void publish_data(const Call& call, FlagLines& own, std::size_t bytes) noexcept {

@@ -7,9 +7,9 @@
 //           further flags serve later steps of the same operation (partials.hpp)
 //   data slots  several per process, of knob coll_shared_bytes together, through which longer operations move their
 //           data in rounds (data_slots.hpp). If processes share cores, there are fewer and longer slots, because each
-//           round costs every process a turn on a core. A few members, each with its own core, have four times as many
-//           on processors where that pays (base/machine.hpp): lines leave their readers' second-level caches before
-//           they are written again.
+//           round costs every process a turn on a core. If the members are few (kFewMembers) and each has its own
+//           core, there are four times as many slots on processors where that pays (base/machine.hpp): lines leave
+//           their readers' second-level caches before they are written again.
 // Every word and every byte has one writer, its process, with two exceptions. Data slots through which a ring of
 // processes passes partial results (ring_data_slots.hpp) have several writers in turn. If two members exchange data,
 // each of them, every other time a flag line set or data slot is reused, writes to the one of the other member, which
@@ -57,8 +57,8 @@ inline constexpr std::size_t kRoomBytes = 16384;
 inline constexpr std::size_t kInlineBytes = 48;
 inline constexpr std::uint64_t kFlagLineSets = 8;
 inline constexpr int kPartials = 9;
-// Numbers of data slots per process, in this order: for a few members, each with its own core, on AMD processors; in
-// the usual case; if processes share cores.
+// Numbers of data slots per process, in this order: if at most kFewMembers members each have their own core, on AMD
+// processors; in the usual case; if processes share cores.
 inline constexpr std::uint64_t kDataSlots = 32;
 inline constexpr std::uint64_t kDataSlotsUsual = 8;
 inline constexpr std::uint64_t kDataSlotsOversubscribed = 4;
@@ -157,7 +157,7 @@ class Segment {
   // True if processes outnumber the node's cores, as agreed when the flag lines were opened.
   [[nodiscard]] bool oversubscribed() const noexcept { return oversubscribed_; }
 
-  // If two members alternate flag lines and data slots: returns the member whose memory `rank` writes in this use
+  // If flag lines and data slots of two members change hands: returns the member whose memory `rank` writes in this use
   // (`lap`: number of earlier uses).
   [[nodiscard]] static int holder(int rank, std::uint64_t lap) noexcept { return (lap & 1) == 0 ? rank : 1 - rank; }
 

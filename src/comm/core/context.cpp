@@ -18,8 +18,8 @@ constexpr int kRounds = 64;
 constexpr int kNumbersPerRound = kWordsPerRound * 64;
 static_assert(std::uint32_t{kRounds} * kNumbersPerRound * kContextSpacing <= p2p::kMostContexts);
 
-// A set bit means taken. There are many more numbers than a program has communicators, because processes may have taken
-// different ones. kReserved: numbers that exist from the start.
+// A set bit means taken. There are 262,144 numbers, many more than a program has communicators, because processes may
+// have taken different ones. kReserved: numbers that exist from the start.
 std::vector<std::uint64_t>& taken() noexcept { return state->contexts.taken; }
 constexpr std::uint64_t kReserved =
     std::uint64_t{1} << kBootstrapNumber | std::uint64_t{1} << kWorldNumber | std::uint64_t{1} << kSelfNumber;

@@ -44,8 +44,8 @@ class MemberSet {
   std::vector<std::uint64_t> words_;
 };
 
-// A member's opinion, or the outcome: the bitwise AND of the flags, the failures known to any member, and whether all
-// have acknowledged them.
+// A member's opinion, or the outcome: the bitwise AND of the flags, the failures known to any member, and the
+// failures that all have acknowledged.
 struct Opinion {
   std::int32_t flag = 0;
   MemberSet failed{};

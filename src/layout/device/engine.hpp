@@ -2,7 +2,7 @@
 //
 // Called by layout/view.cpp only. Not used for a contiguous view with host memory on the other side, which is a
 // mem::copy. Data is visible to every stream and to the CPU on return. Errors: MPI_ERR_OTHER, naming the driver's
-// function. Threads: any.
+// function and its error. Threads: any.
 #pragma once
 
 #include <cstddef>

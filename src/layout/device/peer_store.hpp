@@ -1,4 +1,4 @@
-// PeerStore: copies once, from pinned memory of this process directly into a contiguous view on a device in another
+// PeerStore: a single copy from pinned memory of this process directly into a contiguous view on a device in another
 // process.
 //
 // Owner: the code that started it; it must exist until poll() has reported that it is done (the mapping is pinned until

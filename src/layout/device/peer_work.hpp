@@ -45,10 +45,10 @@ class PeerWork {
     View to;
     std::size_t bytes = 0;
   };
-  // Starts the moves in few launches: a copy engine moves long contiguous pieces, and contiguous pieces of any length
-  // if there are only one or two; the others share kernels.
+  // Starts the moves in few launches: copy engines move long contiguous pieces, and contiguous pieces of any length if
+  // there are only one or two moves or no kernels; the others share kernels.
   Status move(const mem::Location& near, std::span<const Move> moves);
-  // Errors: MPI_ERR_UNSUPPORTED_OPERATION if there is no kernel; then nothing is done.
+  // Errors: MPI_ERR_UNSUPPORTED_OPERATION if there is no kernel; in that case, nothing is done.
   Status reduce(const mem::Location& near, const Op& op, const Datatype& type, const Reduction& reduction);
   // True if there are kernels for reduce().
   [[nodiscard]] static bool can_reduce(const mem::Location& near, const Op& op, const Datatype& type);

@@ -180,7 +180,7 @@ bool can_reduce(const Op& op, const Datatype& type) noexcept {
 
 ReduceKernel reduce_kernel(const Op& op, const Datatype& type, const Reduction& reduction) noexcept {
   Reduction sides = reduction;
-  // MPI_REPLACE keeps the leftmost operand, MPI_NO_OP the rightmost, and any operation keeps a single operand.
+  // MPI_REPLACE keeps the leftmost operand, MPI_NO_OP the rightmost; a single operand is always kept.
   if (op.kind() == OpKind::kNoOp) sides.inputs[0] = sides.inputs[sides.ninputs - 1];
   if (op.kind() == OpKind::kReplace || op.kind() == OpKind::kNoOp) sides.ninputs = 1;
   const Choice choice = choose(sides.ninputs == 1 ? OpKind::kReplace : op.kind(), type.basic());

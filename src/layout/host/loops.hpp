@@ -21,7 +21,7 @@ namespace {
 template <std::size_t N>
 constexpr bool prefetches = kWholeLines && N < 32;
 
-// A run of exactly N bytes.
+// A segment of exactly N bytes.
 template <std::size_t N>
 struct FixedRun {
   static constexpr bool kPrefetches = prefetches<N>;
@@ -325,8 +325,8 @@ inline void unpack_blocks(std::byte* origin, const std::byte* from, const Block*
 template <class Run>
 constexpr RunMoves kMoves{move_plane<Run>, pack_list<Run>, unpack_list<Run>};
 
-// True if stores of medium runs are aligned to lines: the segments are not whole vectors (for which aligning would only
-// cost one more store), and there are enough of them.
+// True if stores of medium segments are aligned to lines: the segments are not whole vectors (for which aligning would
+// only cost one more store), and there are enough of them.
 inline bool by_lines(std::size_t length, std::size_t n) {
   return kWholeLines && length % kVector != 0 && n * length >= 4096;
 }

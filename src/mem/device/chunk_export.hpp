@@ -60,7 +60,7 @@ class ChunkExport {
   // `first`: the buffer id of the memory at `begin` as far as the caller knows. (A range with more chunks would be
   // withdrawn if the program freed one that the caller does not use.)
   [[nodiscard]] bool holds(DeviceAddress begin, DeviceAddress end, std::uint64_t first) const noexcept;
-  // True if one of the chunks no longer exists.
+  // True if at least one of the chunks no longer exists.
   [[nodiscard]] bool gone() const noexcept;
 
  private:

@@ -1,9 +1,9 @@
-// Context: our state in a context of the driver that owns buffers: streams, events, our kernels, staging memory.
+// Context: the library's state in a driver context that owns buffers: streams, events, kernels, staging memory.
 //
-// We never create a context of the driver: a Context is made for one of the program's, when memory in it is first used.
-// The streams are blocking ones (flags 0), so that the library's work is ordered after earlier work on the legacy
+// The library never creates a driver context: a Context is made for one of the program's, when memory in it is first
+// used. The streams are blocking ones (flags 0), so that the library's work is ordered after earlier work on the legacy
 // default stream and before later work there. Operations that a program has enqueued in a stream use the context's
-// independent twin, whose streams are not (mem/independent.hpp).
+// independent twin, whose streams are not blocking (mem/independent.hpp).
 //
 // Owner: the state of mem/, until release_contexts() (MPI_Finalize) or until the program is found to have
 // destroyed the context (its id changed). A Context* is valid during one call of the layer above; do not keep it.

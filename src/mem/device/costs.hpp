@@ -1,7 +1,7 @@
-// Costs of a maker's devices, for the models that choose among data paths (p2p/protocol/rendezvous.hpp). They do
-// not depend on the transport.
+// Costs of device operations, for the models that choose among data paths (p2p/protocol/rendezvous.hpp). They do not
+// depend on the transport.
 //
-// They are those of server devices. Constant. Threads: any.
+// The same for all makers: those of server devices. Constant. Threads: any.
 #pragma once
 
 namespace hr::mem::device {

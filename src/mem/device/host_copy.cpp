@@ -13,7 +13,7 @@ constexpr std::size_t kPiece = std::size_t{1} << 20;
 DeviceAddress address_of(const void* host) noexcept { return reinterpret_cast<std::uintptr_t>(host); }
 
 // True if the device's side is mapped to its end. Otherwise that side may have caused the failure of a copy, and the
-// CPU must not copy this number of bytes.
+// CPU must not copy that many bytes.
 bool ends_in_memory(DeviceAddress device, std::size_t bytes) noexcept {
   int mapped = 0;
   return driver().pointer_get_attribute(&mapped, kAttributeMapped, device + bytes - 1) == kSuccess && mapped != 0;

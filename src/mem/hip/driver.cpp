@@ -203,8 +203,8 @@ Result stream_context(StreamHandle stream, device::ContextHandle* context) {
   return result;
 }
 
-// False if the library was built without a compiler for these kernels. A bundle begins with 24 characters, which the
-// number of code objects follows.
+// False if the library was built without a compiler for these kernels. A bundle begins with 24 characters, followed
+// by the number of code objects.
 bool holds_code(const unsigned char* bundle) {
   std::uint64_t count = 0;
   std::memcpy(&count, bundle + 24, sizeof count);

@@ -4,7 +4,7 @@
 //   word 1: source rank (32) | tag (32) in kEager and kRts; the receiver's cookie in kCts and kData
 //   word 2: bytes of the message in kEager and kRts; the offset in kData; the sender's cookie in the others
 // A cookie is the address of a Request in the process that created it, with the request's use count. Cookies are
-// checked before they are used: a cookie must be that of a request of this channel which waits for this process.
+// checked before they are used: a cookie must be that of a request of this channel that waits for the sending process.
 //
 // Internal to p2p/. Threads: the channel's lock.
 #pragma once

@@ -39,7 +39,7 @@ void fail_process(int proc, Status why) {
 
 }  // namespace
 
-// Counts this thread as waiting, and counts its wait once that has become long.
+// Once a wait has become long: counts this thread as waiting, and counts the wait.
 class Channel::WaitingThread {
  public:
   explicit WaitingThread(const Awaited& awaited) noexcept : awaited_(awaited) {}

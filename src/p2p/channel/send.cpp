@@ -63,7 +63,7 @@ Status Channel::describe_slowly(ChannelOperation& operation, const ChannelBuffer
   return kOk;
 }
 
-// True if no message has to wait for space. Completes the operation if no message follows, or on an error.
+// False if the message must wait for space. Completes the operation if it ends with this message, or on an error.
 bool Channel::try_send(Peer& to, ChannelOperation& operation) {
   Request& request = *operation.request;
   const Envelope envelope{request.context_, request.source_, request.tag_};

@@ -52,7 +52,7 @@ void mark_busy(Peer& peer);
 // Ends sends and receives that can no longer complete (message/end_pending.cpp).
 void end_pending();
 
-// Completes a request, and may destroy it. If the completion carries an error, the current detail becomes its message.
+// Completes a request, and may destroy it. If the completion carries an error, the current detail becomes its text.
 inline void complete(Request& request, const Completion& completion) {
   request.finish(completion);
   if (request.engine_reference_) {

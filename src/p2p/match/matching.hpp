@@ -164,7 +164,7 @@ class MatcherWith {
     end_ = why;
     why_ended_ = text;
   }
-  // Returns kOk, or the error with which the context has ended; its message becomes the current detail.
+  // Returns kOk, or the error with which the context has ended; its text becomes the current detail.
   [[nodiscard]] Status ended() const {
     if (!end_.ok()) set_detail(why_ended_);
     return end_;

@@ -112,7 +112,7 @@ Status send_at_once(const layout::View& data, int to_proc, const Envelope& envel
   return data.is_contiguous_host() ? send_plain(data.data(), data.packed, to_proc, envelope) : Status::again();
 }
 
-// Sends the message; Status::again(): no space. Completes the request if no message follows, or on an error.
+// Sends the message; Status::again(): no space. Completes the request if it ends with this message, or on an error.
 Status try_send(Peer& peer, Request& send) {
   const bool small = eagerly(peer, send.view_);
   bool done = small && !send.synchronous_;

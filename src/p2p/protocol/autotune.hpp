@@ -28,14 +28,14 @@ namespace hr::p2p {
 class Autotune {
  public:
   static constexpr double kUnknown = std::numeric_limits<double>::infinity();
-  // Limits of the number of messages between a choice and the next measurement.
+  // Number of messages from a choice to the next measurement: the minimum, and the maximum that doubling can reach.
   static constexpr std::uint64_t kLeastBetween = std::uint64_t{1} << 10;
   static constexpr std::uint64_t kMostBetween = std::uint64_t{1} << 16;
 
   // Takes the names of both protocols; the first one is preferred if they are about equally fast.
   Autotune(const char* first, const char* second) noexcept : names_{first, second} {}
 
-  // Returns the protocol of a message that begins now: 0 or 1.
+  // Returns the index of the protocol of a message that begins now: 0 or 1.
   [[nodiscard]] unsigned way() const noexcept { return way_; }
   [[nodiscard]] const char* name() const noexcept { return names_[way_]; }
   [[nodiscard]] bool decided() const noexcept { return phase_ == Phase::kDecided; }

@@ -93,9 +93,7 @@ bool poll_gets() {
 bool poll_unready() {
   return std::erase_if(state().unready, [](const Unready& each) {
            const auto cookie = reinterpret_cast<std::uint64_t>(each.send);
-           if (waiting_send(each.proc, cookie) == nullptr)
-             return true;  // another protocol sends the data, or the send
-                           // has ended
+           if (waiting_send(each.proc, cookie) == nullptr) return true;  // sent with another protocol, or ended
            if (Pending* const waits = pending(*each.send); waits != nullptr && !waits->fence.passed()) return false;
            if (pending(*each.send) != nullptr) each.send->transfer_.reset();
            send_control(each.proc, wire::answer(wire::Kind::kReady, cookie));

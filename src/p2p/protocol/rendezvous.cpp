@@ -95,7 +95,7 @@ void begin_rendezvous(Request& receive, const ReadyToSend& matched) {
   receive.proc_ = rts.from_proc;
   receive.offset_ = 0;
   receive.total_ = rts.bytes < receive.view_.packed ? rts.bytes : receive.view_.packed;
-  // Sets the completion to report later; the message of a truncation is kept with the request until then.
+  // Sets the completion to report later; the error text of a truncation is kept with the request until then.
   receive.completion_ = received(rts.envelope, rts.bytes, receive.view_.packed);
   if (!receive.completion_.error.ok()) receive.detail_ = take_detail();
 

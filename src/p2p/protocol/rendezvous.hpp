@@ -114,7 +114,8 @@ void begin_rendezvous(Request& receive, const ReadyToSend& matched);
 // Sender: handles a clear-to-send, with which the receiver chooses how the data is sent. False if it does not fit the
 // message.
 [[nodiscard]] bool clear_to_send(int from, Request& send, const std::byte* payload, std::size_t bytes);
-// Sender: ends a send whose data the receiver has fetched itself, or does not need.
+// Sender: called when the receiver has fetched the data itself, or does not need it. Ends the send unless a protocol
+// still needs it (released).
 void release_send(Request& send);
 // Starts the last protocol in the list, which always applies; for a protocol that has started and failed.
 Status begin_fallback(const ReadyToSend& rts, Request& receive);

@@ -17,7 +17,7 @@ namespace {
 // A waiter returns a core within microseconds; a computation keeps it for the rest of its time slice, which is
 // milliseconds with every scheduler.
 constexpr double kLongYieldSeconds = 500e-6;
-// Time for which a result remains valid. Redetecting a load may cost one of its time slices.
+// Time for which a result remains valid. Detecting a load again may cost one of its time slices.
 constexpr double kHolds = 100e-3;
 // Interruptions this close to one another indicate a load; a single one is due to the system's own work.
 constexpr double kOften = 50e-3;

@@ -48,7 +48,7 @@ struct State {
   std::atomic<bool> stopping{false};
   std::atomic<Attention> attention{Attention::kNone};
   std::atomic<bool> asleep{false};  // true while a watching thread sleeps; set under the lock
-  std::atomic<bool> woken{false};   // wake() has been called since the thread fell asleep
+  std::atomic<bool> woken{false};   // wake() or attend() has woken the thread since it fell asleep
   // The thread writes `rounds`; threads that call take_round() write the others.
   alignas(64) std::atomic<unsigned> rounds{0};
   alignas(64) std::atomic<unsigned> rounds_taken{0};
@@ -76,7 +76,7 @@ bool poll_on() {
 }
 
 // Sleeps, or returns immediately if something has arrived. Called with the lock held, which it releases. True if wake()
-// ended the sleep.
+// or attend() ended the sleep.
 bool sleep() {
   Sleeper& sleeper = engine()->sleeper;
   const bool polling = needs_polling() || attention() != Attention::kNone;

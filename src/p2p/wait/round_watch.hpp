@@ -1,4 +1,4 @@
-// RoundWatch: a function of a layer above that is called in each round of progress, and moves no data.
+// RoundWatch: a function of a layer above that is called in each round of progress, and never counts as progress.
 //
 // It is not a hook (progress.hpp): waits sleep as usual, and a progress thread is not woken for it, so that it costs no
 // more than the call. Like FailureWatch, it is a transport that reaches no process. It may send. Valid between init()

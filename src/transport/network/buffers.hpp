@@ -15,7 +15,7 @@
 
 namespace hr::transport::network {
 
-// Header before a payload. All processes of a job run the same library on machines with the same byte order.
+// What precedes a payload. All processes of a job run the same library on machines with the same byte order.
 struct Head {
   std::uint32_t sequence;  // low bits of the message's number from this sender to this receiver, counted from 0
   std::uint32_t from;      // name of the sender (names.hpp)
@@ -24,7 +24,7 @@ struct Head {
 };
 static_assert(sizeof(Head) == 40);
 
-// A message up to its payload. `front` is sent by transports that need a word before the header.
+// A message up to its payload. `front` is sent by transports that need a word before `head`.
 struct OnWire {
   std::uint64_t front = 0;
   Head head;

@@ -1,7 +1,7 @@
 // Inbox: checks the messages that a network library has received, restores their order, and passes them to the
 // handlers.
 //
-// Anything may connect and send to this process: nothing is trusted or stored until the header has been verified to
+// Anything may connect and send to this process: nothing is trusted or stored until the Head has been verified to
 // contain this process's secret. A message that arrives before its turn is stored; no other is copied.
 //
 // A ready-to-send message comes with a token with which the transport finds the data of the rendezvous; the handler
@@ -42,7 +42,7 @@ class Inbox {
   void forget(int proc) noexcept { order_of(proc) = {}; }
 
  private:
-  // A message that arrived before its turn: its header, its payload, and the RendezvousData that came with it.
+  // A message that arrived before its turn: its Head, its payload, and the RendezvousData that came with it.
   struct Early {
     std::vector<std::byte> bytes;
   };

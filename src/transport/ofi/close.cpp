@@ -8,7 +8,7 @@
 
 namespace hr::transport::ofi {
 
-// Injected messages have no completion; that of a later message shows that they have left, too.
+// Injected messages have no completion; that of a later message shows that they have also left.
 void Ofi::flush_some(std::span<Peer* const> peers) {
   for (Peer* each : peers) {
     if (!each->connected || each->failure != 0 || !each->worked || (each->in_doubt && each->held.empty())) continue;

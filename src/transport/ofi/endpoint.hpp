@@ -42,7 +42,7 @@ inline constexpr int kMostInFlight = 32;
 // Maximum number of messages started since the last round of progress. Without rounds, a provider does not notice that
 // a connection is lost, and drops messages; refusing one makes the layer above start a round.
 inline constexpr int kMostUnpolled = 256;
-// Buffers that messages land in.
+// Number of buffers into which messages are received.
 inline constexpr std::size_t kLandings = 3;
 inline constexpr std::size_t kLandingBytes = std::size_t{512} << 10;
 inline constexpr std::size_t kLeastLanding = kFront + kMaxPayload;

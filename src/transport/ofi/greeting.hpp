@@ -21,7 +21,7 @@ class Greeting {
     pause_ = std::min(2 * pause_, kLongestPause);
     return true;
   }
-  // True if a question was begun.
+  // True if a query has been started.
   [[nodiscard]] bool begun() const noexcept { return next_ != 0; }
 
  private:

@@ -77,7 +77,7 @@ struct Peer : Line {
   network::Secret secret = 0;
   bool connected = false;
   bool heard = false;   // it has asked, or answered
-  bool asking = false;  // a question has not left yet
+  bool asking = false;  // a query has not left yet
   bool has_asked = false;
   std::size_t at_once = 0;  // messages up to this length, including their header, are sent without a buffer
   Greeting greeting;

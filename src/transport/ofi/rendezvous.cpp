@@ -31,7 +31,7 @@ Status Ofi::send_rts(int proc, const Header& header, const void* payload, std::s
   if (const Status added =
           fabric_.add(const_cast<std::byte*>(data.address), data.bytes, FI_REMOTE_READ, &source.registration);
       !added.ok()) {
-    // Sends memory that cannot be registered in messages.
+    // The caller sends memory that cannot be registered in messages.
     static_cast<void>(take_detail());
     buffers_.give_back(message);
     return Errc::kUnsupportedOperation;

@@ -17,10 +17,10 @@ namespace {
 // Atomic, because a thread that connects to other processes writes it while others sleep.
 std::atomic<bool> barrier_available = false;
 
-// Fences that this process has issued for senders' sake since it last took a receiver's flags away.
+// Fences that found no thread of a receiver armed, since this process last cleared a receiver's flags.
 std::atomic<std::uint32_t> fences = 0;
 
-// Counts a fence that found no thread armed. After many of them the owner presumably sleeps no more.
+// Counts a fence that found no thread armed. After many, clears the flags: the owner presumably no longer sleeps.
 void count_fence(std::atomic<std::uint64_t>& state, std::uint64_t now) noexcept {
   if ((now & Doorbell::kSettled) == 0) return;
   const std::uint32_t so_far = fences.load(std::memory_order_relaxed) + 1;
@@ -30,7 +30,7 @@ void count_fence(std::atomic<std::uint64_t>& state, std::uint64_t now) noexcept 
   state.compare_exchange_strong(now, plain, std::memory_order_relaxed);
 }
 
-// Returns the address of that half of the state on which sleepers wait.
+// Returns the address of the half of the state on which sleepers wait.
 std::uint32_t* futex_of(std::atomic<std::uint64_t>& state) noexcept {
   static_assert(sizeof state == 8 && std::atomic<std::uint64_t>::is_always_lock_free);
   return reinterpret_cast<std::uint32_t*>(&state) + (std::endian::native == std::endian::little ? 1 : 0);

@@ -4,11 +4,11 @@
 // processes on the node (kDirectPollLimit) the receiver polls the rings of all connected senders and `pending` is not
 // used, so that the sender's fast path is one read of `state`.
 //
-// `state` holds two numbers: in its low half the number of the owner's armed threads and two flags, the only half that
-// senders read, and in its high half the number of rings so far, the word that sleepers wait on.
+// `state` has two halves: the low one, which is all that ring() tests, holds the number of the owner's armed threads
+// and two flags; the high one holds the number of rings so far, and is the word on which sleepers wait.
 // - arm() counts its thread among the armed and notes the rings so far, in one step. The thread checks once more for
 //   arrivals, and sleeps only if there has been no ring since.
-// - wake(), called by a sender or by a thread of the owner, does nothing if no thread is armed. Otherwise it adds one
+// - wake(), called by a sender or by a thread of the owner, wakes nobody if no thread is armed. Otherwise it adds one
 //   ring and clears the armed count, in one step, and then ends the sleep of all. Every thread that was armed, asleep
 //   or about to sleep, finds a different number; further senders find no thread armed and make no system call.
 // - disarm() removes its thread from the count if it is still in it: if there has been no ring since it armed.
@@ -18,15 +18,15 @@
 // Memory order: a sender publishes its message, then reads `state`; a thread that arms writes `state`, then checks: at
 // least one of the two must see the other's store. While the owner does not sleep, senders need no fence for this: the
 // first thread to arm sets kFenced and issues a barrier in all processes (membarrier). As that interrupts all cores of
-// the machine, one caller after the other, the owner does not repeat it: once it is over, kSettled is set, and from
-// then on senders issue a fence of their own, as kFenced tells them to. A sender that has issued kMostFences of them
-// takes both flags away, so that a process that sleeps no more costs its senders nothing; with them it adds a ring, so
-// that a thread whose barrier is still under way does not set kSettled. wake() releases and disarm() acquires, so that
-// a woken thread sees the message it was woken for. Without membarrier the sleep is limited to kBlindSleepSeconds
-// instead. The count of rings wraps after 2^32: a thread that stayed between its check and its sleep for exactly that
-// many rings would sleep until its timeout. Owner: the process, which never destroys it; the memory is the segment's.
-// Threads: announce(), ring() and wake() may be called by any thread of any process; arm(), sleep() and disarm() by any
-// thread of the owner, without the library lock.
+// the machine, for one caller at a time, the owner does not repeat it: once it is over, it sets kSettled, and from then
+// on all senders see kFenced, and issue a fence of their own. A sender that has issued kMostFences of them in vain
+// clears both flags, so that a process that no longer sleeps costs its senders nothing; in the same step it adds a
+// ring, so that a thread whose barrier is still in progress does not set kSettled. wake() releases and disarm()
+// acquires, so that a woken thread sees the message for which it was woken. Without membarrier the sleep is limited to
+// kBlindSleepSeconds instead. The count of rings wraps after 2^32: a thread that stayed between its check and its sleep
+// for exactly that many rings would sleep until its timeout. Owner: the process, which never destroys it; the memory is
+// the segment's. Threads: announce(), ring() and wake() may be called by any thread of any process; arm(), sleep() and
+// disarm() by any thread of the owner, without the library lock.
 #pragma once
 
 #include <atomic>
@@ -40,7 +40,7 @@ inline constexpr double kBlindSleepSeconds = 200e-6;
 
 struct Doorbell {
   static constexpr std::uint64_t kFenced = std::uint64_t{1} << 31;   // senders issue a fence before they read the count
-  static constexpr std::uint64_t kSettled = std::uint64_t{1} << 30;  // all senders know
+  static constexpr std::uint64_t kSettled = std::uint64_t{1} << 30;  // all senders see kFenced
   static constexpr std::uint32_t kMostFences = 1U << 16;
 
   // Low half: threads armed, kFenced, kSettled; high half, the futex: rings.

@@ -58,7 +58,7 @@ constexpr std::size_t cell_bytes(std::size_t payload) noexcept {
 // Location of a payload outside its cell; stored in the cell's data.
 struct Place {
   static constexpr std::uint64_t kExchangeBuffer = std::uint64_t{1} << 63;
-  std::uint64_t at;     // total number of bytes used in the byte ring before it; not set for an exchange buffer
+  std::uint64_t at;     // total number of bytes used in the byte ring before it; unused for an exchange buffer
   std::uint64_t where;  // offset in the byte ring; or kExchangeBuffer and the buffer's index
 
   [[nodiscard]] bool in_exchange_buffer() const noexcept { return (where & kExchangeBuffer) != 0; }

@@ -41,7 +41,7 @@ class Segment {
   Status create_or_attach(const std::string& path, const Sizes& sizes);
   // Makes this the area of a channel, from 1 to Sizes::channels, of a segment that is mapped and outlives this one.
   Status enter_area(Segment& whole, int channel);
-  // Called before a process leaves such a segment, because some may not have attached yet.
+  // Called before a process leaves a segment of create_or_attach(), as some may not have attached yet.
   void forget_name() noexcept {
     if (file_.data() != nullptr && !all_attached()) file_.unlink();
   }
@@ -49,7 +49,7 @@ class Segment {
   // Returns the name to which the others attach.
   [[nodiscard]] std::string name() const { return file_.name(); }
   // Called before the creator leaves: waits briefly for processes that have not attached yet; if some still have not,
-  // the file gets the name with which it was created.
+  // the file gets the name that was passed to create().
   void settle() noexcept;
 
   // Backs the first `payload_bytes` of the ring's payload, and everything before them, with memory.

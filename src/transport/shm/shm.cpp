@@ -252,7 +252,7 @@ class Shm : public Transport {
   Status created_ = kOk;  // result, in the process that creates the segment
   std::string why_not_created_;
   Doorbell* bell_ = nullptr;       // doorbell of this process
-  bool ring_stays_small_ = false;  // noted once
+  bool ring_stays_small_ = false;  // true once that has been logged
   unsigned sent_in_a_row_ = 0;
   std::uint32_t connections_ = 0;  // number of bell_->connections already accepted
   int own_ = 0;                    // index on the node
@@ -392,8 +392,8 @@ Status Shm::send_long(int peer, const Header& header, const void* payload, std::
   return kOk;
 }
 
-// Called after a message was refused. Returns kOk if the ring lacked memory and now has it, Status::again() if it is
-// full.
+// Called after a message was refused. Returns kOk if it can be sent now, as the ring has more memory or is to stay
+// small; Status::again() if the ring is full.
 Status Shm::make_room(int peer, std::size_t bytes) {
   Producer& producer = outgoing_[static_cast<std::size_t>(peer)].producer;
   if (producer.wanted() == 0) return Status::again();

@@ -57,7 +57,7 @@ class Memory {
 
   Status key_for(const To& to, const RemoteKey& key, Key** out);
   void drop_unused() noexcept;
-  // Handles UCX's result for a part that was started.
+  // Handles what UCX returned when an operation was started.
   static void started(Pending* pending, ucs_status_ptr_t answer);
   static void ended(void* request, ucs_status_t status, void* pending);
   static void end(Pending* pending, ucs_status_t status);

@@ -316,7 +316,7 @@ bool Ucx::disconnect(std::span<const int> procs) {
       return each->failure != UCS_OK || disconnects_.has_come(each->proc);
     });
   });
-  // Flush the disconnects. A byte stream sends all accepted data without that, and its flush would need the other side.
+  // Flush the disconnects. A byte stream sends all accepted data anyway, and its flush would need the other side.
   std::vector<Peer*> unsent = disconnected;
   std::erase_if(unsent, [](const Peer* each) { return each->path.is_stream; });
   flush_some(unsent);

@@ -3,7 +3,7 @@
 namespace hr::transport::ucx {
 namespace {
 
-// Returns the state of an unpacking, which is the sink itself.
+// Returns the unpack state, which is the sink itself.
 void* start(void* /*context*/, void* buffer, std::size_t /*count*/) { return buffer; }
 
 void* start_packing(void* /*context*/, const void* /*buffer*/, std::size_t /*count*/) { return nullptr; }

@@ -1,5 +1,5 @@
-// Persistent reductions that MPIX_Matchall has matched: operations and types that streams execute alone, and others, in
-// a stream and in graphs, beside messages, in place, and in every kind of memory.
+// Persistent reductions that MPIX_Matchall has matched: every operation and type that streams execute alone, and some
+// that they do not, in a stream and in graphs, beside messages, in place, and in every kind of memory.
 //
 //   mpi_streams_allreduce [all]
 #include "../memory_in_use.hpp"
@@ -118,7 +118,7 @@ void others(const Kernels& kernels) {
   CHECK_OK(MPI_Op_free(&user));
 }
 
-// A sum that grows by one each time, between kernels, with a concurrent message: `starts` starts of both per launch.
+// A sum of operands that grow by one in each step, and a message of the operands beside it, between kernels.
 class Chain {
  public:
   Chain(const Lane& lane, std::size_t count)

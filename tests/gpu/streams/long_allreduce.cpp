@@ -39,8 +39,8 @@ void check_both_ways(const Lane& lane, Reduction& one, unsigned seed) {
   round("long, after a graph", run);
 }
 
-// Each type and operation, alternately in place, after an offset, and with lengths that leave ranks or blocks without
-// work.
+// Each type and operation, every third one in place, most after an offset, and with lengths that leave ranks or blocks
+// without work.
 void operations(const Kernels& kernels, bool alone) {
   std::mt19937 random(44);
   unsigned seed = 0;

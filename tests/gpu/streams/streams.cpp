@@ -319,7 +319,7 @@ void graph(const Kernels& kernels) {
   }
 }
 
-// A message that may be matched before it is started. Each value is one more than the last.
+// A message that may be matched before it is started. The values of each message are one more than the last message's.
 struct Matched {
   Matched(const Lane& lane, int index, std::size_t words, MemoryKind kind)
       : count(words),

@@ -39,7 +39,7 @@ int use(int round) {
   return rank;
 }
 
-// Uses a session in this process only: it and the other processes do not wait for each other.
+// Uses a session in this process only: this process and the others do not wait for each other.
 void use_alone() {
   const Session session;
   MPI_Comm comm = session.comm_of("mpi://SELF", "alone");

@@ -1,5 +1,5 @@
 // Flushes of the buffers of buffered sends (MPI 5.0 section 3.6), at process, communicator and session level: a flush
-// completes with the messages in the buffer, which can then be reused.
+// completes once all messages in the buffer have, and then the buffer can be reused.
 #include <vector>
 
 #include "../common/check.hpp"

@@ -218,7 +218,7 @@ void full(const check::Environment& mpi) {
   ::setrlimit(RLIMIT_FSIZE, &small);
   std::vector<unsigned char> data(2 * kLimit, static_cast<unsigned char>(mpi.rank + 1));
   MPI_Status status;
-  // Every rank writes the same bytes independently.
+  // Every rank writes to the same range of the file, independently.
   CHECK_CLASS(MPI_File_write_at(file, 0, data.data(), static_cast<int>(data.size()), MPI_BYTE, &status),
               MPI_ERR_NO_SPACE);
   CHECK_EQ(io_test::count_of(status, MPI_BYTE), static_cast<int>(kLimit));

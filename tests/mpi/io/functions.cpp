@@ -218,7 +218,7 @@ void atomic(const check::Environment& mpi) {
     }
   }
   MPI_Barrier(MPI_COMM_WORLD);
-  // All ranks write the same bytes collectively; afterwards, the file has the data of one of them.
+  // All ranks write to the same range collectively; afterwards, the file has the data of one of them.
   std::memset(data.data(), 100 + mpi.rank, data.size());
   CHECK_OK(MPI_File_write_at_all(file, 0, data.data(), kPages * kBytes, MPI_BYTE, MPI_STATUS_IGNORE));
   MPI_Barrier(MPI_COMM_WORLD);

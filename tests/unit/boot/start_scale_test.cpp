@@ -26,7 +26,7 @@ struct Counts {
   std::size_t got = 0;
 };
 
-// Keys put by process 0 and by the first process of each host, for later processes.
+// Keys put by process 0 and by one other host's first process, for processes started later.
 struct Job {
   bool ours;
   int ranks;

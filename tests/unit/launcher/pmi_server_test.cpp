@@ -219,7 +219,7 @@ TEST_F(TwoHosts, TheNextProgramOfARankIsAJobOfItsOwn) {
   first_.ask(0, "cmd=put kvsname=space key=a value=1");
   EXPECT_EQ(first_.ask(0, handshake), "cmd=response_to_init rc=-1 busy=10") << "the first one has not ended";
   first_.ask(0, "cmd=finalize");
-  // A request may begin before another rank's first request has ended.
+  // A rank's next program may begin before another rank's first program has ended.
   EXPECT_NE(first_.ask(0, handshake).find("rc=0"), std::string::npos);
   EXPECT_EQ(first_.ask(0, "cmd=get_my_kvsname"), "cmd=my_kvsname rc=0 kvsname=space_2");
   EXPECT_EQ(first_.ask(0, "cmd=get kvsname=space_2 key=a"), "cmd=get_result rc=-1 msg=key_not_found value=unknown");
@@ -231,7 +231,7 @@ TEST_F(TwoHosts, TheNextProgramOfARankIsAJobOfItsOwn) {
   first_.ask(1, "cmd=finalize");
   first_.ask(1, handshake);
   EXPECT_EQ(first_.ask(1, "cmd=get kvsname=space_2 key=a"), "cmd=get_result rc=0 msg=success value=2");
-  // Other hosts receive the request under the same key, separate from the first one.
+  // Other hosts receive the second program's value, separate from the first one's with the same key.
   first_.ask(0, "cmd=barrier_in");
   first_.ask(1, "cmd=barrier_in");
   ASSERT_EQ(first_.fences.size(), 1u);

@@ -1,4 +1,4 @@
-// Next to a progress thread, and other threads of the program: work without the lock, and wake-ups. The transport is
+// Alongside a progress thread and other threads of the program: work without the lock, and wake-ups. The transport is
 // part of the test, so that only the test causes events.
 #include <gtest/gtest.h>
 

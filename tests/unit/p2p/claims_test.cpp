@@ -34,7 +34,7 @@ TEST(Claims, InterleavedAtRandom) {
     Claims front(word, kGeneration, bytes), back(word, kGeneration, bytes);
     front.open();
     std::vector<unsigned char> from_front(bytes), from_back(bytes);
-    const unsigned share = random() % 5;  // 0: only the front claims; 4: the front comes last
+    const unsigned share = random() % 5;  // 0: only the front claims; 4: only the back
     for (bool more = true; more;) {
       const bool at_back = random() % 4 < share;
       const Claims::Part part = at_back ? back.from_back() : front.from_front();

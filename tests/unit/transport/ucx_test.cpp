@@ -431,7 +431,7 @@ TEST_F(Ucx, APeerThatIsGoneIsReportedOnce) {
   EXPECT_EQ(seen[0].failed.size(), 1U);
 }
 
-// A program may send only short messages, and make no other calls.
+// The sender sends only short messages, and makes no other calls to this peer.
 TEST_F(Ucx, AShortMessageToAPeerThatIsGoneIsRefusedInTheEnd) {
   ASSERT_TRUE(sent(0, header(1)));
   ASSERT_TRUE(sent(1, header(1)));

@@ -1,4 +1,4 @@
-"""Checks that /dev/shm (or the directory HEADRACE_SHM_DIR) has enough space for a job's messages."""
+"""Checks that /dev/shm (or the directory in HEADRACE_SHM_DIR) has enough space for a job's messages."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class Links:
 
     @property
     def in_company(self) -> bool:
-        """True if the links were also measured while all were busy."""
+        """True if there are enough ends for several links to be busy at the same time."""
         return len(self.ends) >= (3 if self.what == HOST_AND_GPUS else 4)
 
     def between(self, pair: tuple[int, int], arrow: str) -> str:

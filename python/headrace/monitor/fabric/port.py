@@ -1,4 +1,4 @@
-"""A port as found by a reader, and functions that read sysfs files, with bounds, and a reason for each unusable one."""
+"""A port as a reader finds it, and functions that read sysfs files within bounds; they name unusable files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-// Everything that libmpi.so.12 translates, seen by a program compiled with MPICH's mpicc: handles, constants,
+// Everything that libmpi.so.12 translates, seen by a program compiled with MPICH's mpicxx: handles, constants,
 // sentinels, statuses, callbacks, attributes, error codes. The values are those of MPICH's own mpi.h. Any number of
 // ranks.
 #include "walk.hpp"
