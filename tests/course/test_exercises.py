@@ -56,7 +56,7 @@ class Laplace2d(unittest.TestCase):
         self.assertEqual(len(found), 1, found)
 
     def test_same_bits(self):
-        """Both languages, by way of the host and with device addresses: detects a missing update that would matter."""
+        """Both languages, staged and with device addresses: equal on the host, where a missing update does not show."""
         found = {r["checksum"] for program in ("laplace2d-openacc", "laplace2d-openmp")
                  for r in results(2, program, "--grid", "60,60", "--iterations", 30)}
         self.assertEqual(len(found), 1, found)

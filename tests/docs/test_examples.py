@@ -31,7 +31,7 @@ def nvcc() -> Path | None:
     return found[-1] if found else None
 
 
-# Two ranks; the code from docs/streams.md creates a stream and a communicator, and exchange n numbers.
+# Two ranks; the code from docs/streams.md creates a stream and a communicator, and exchanges n numbers.
 STREAMS = """#include <cuda_runtime.h>
 #include <mpi-ext.h>
 #include <stdio.h>
