@@ -85,9 +85,13 @@ def metadata(code: bytes) -> dict:
 
 
 def kernels_of_sources() -> set[str]:
+    """Returns the names of the kernels: those written out, and those of macros, which define one or several for each name."""
     text = "".join(file.read_text(encoding="utf-8") for file in sorted((ROOT / "kernels").glob("*.cu")))
-    return (set(re.findall(r"^HR_(?:CORESIDENT_)?KERNEL\((\w+),", text, re.M)) |
-            {f"hr_{kind.lower()}_{name}" for kind, name in re.findall(r"^HR_(REDUCE|MATCHED|MATCHED_LONG)_KERNEL\((\w+),", text, re.M)})
+    found = set(re.findall(r"^HR_(?:CORESIDENT_)?KERNEL\((\w+),", text, re.M))
+    for macro, body in re.findall(r"^#define (HR_\w+_KERNEL)\(name\b((?:.*\\\n)*.*)", text, re.M):
+        prefixes = re.findall(r"KERNEL\((\w+)##name\b", body)
+        found |= {prefix + name for prefix in prefixes for name in re.findall(rf"^{macro}\((\w+),", text, re.M)}
+    return found
 
 
 class CodeObjects(unittest.TestCase):
