@@ -193,3 +193,19 @@ function(hr_fatbin name)
     set_property(GLOBAL APPEND PROPERTY HR_HOST_KERNELS ${name}_host_kernels)
   endif()
 endfunction()
+
+# Gives a program that launches no kernels an image without code: it comes before the image in the layers that the program
+# is linked to, which would add megabytes to the program.
+function(hr_without_kernels target name)
+  set(HR_NAME ${name})
+  set(HR_IMAGE "")
+  set(HR_HAVE_IMAGE 0)
+  set(HR_BUNDLE_COUNT 0)
+  set(HR_BUNDLE_ENTRIES "")
+  set(HR_BUNDLE_BODIES "")
+  set(assembly ${CMAKE_CURRENT_BINARY_DIR}/no_${name}_kernels.S)
+  configure_file(${HR_FATBIN_TEMPLATE} ${assembly} @ONLY)
+  set_source_files_properties(${assembly} PROPERTIES LANGUAGE C COMPILE_OPTIONS "-x;assembler-with-cpp"
+                              SKIP_PRECOMPILE_HEADERS ON)
+  target_sources(${target} PRIVATE ${assembly})
+endfunction()
