@@ -1,7 +1,7 @@
 // collective: the time of one collective operation, in microseconds: the median over the repetitions of the longest of
 // the ranks' mean times; with algorithm and bus bandwidth as defined in nccl-tests.
 //
-// As in nccl-tests, the size is that of the larger of a rank's two buffers, in bytes (for allgather, of all blocks
+// Sizes are those of the larger of a rank's two buffers, in bytes, as in nccl-tests (for allgather, of all blocks
 // together).
 #include <algorithm>
 #include <cstdio>

@@ -76,8 +76,7 @@ std::set<pid_t> listed_children() {
 
 int kill_processes_with(const std::string& text) {
   int found = 0;
-  for_each_process([&](pid_t process) {
-    if (process == ::getpid() || variables_of(process).find(text) == std::string::npos) return;
+  for_each_process_with(text, {}, [&found](pid_t process) {
     ++found;
     ::kill(process, SIGKILL);
   });

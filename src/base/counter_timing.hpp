@@ -9,7 +9,7 @@
 namespace hr::counters {
 
 // The call after one that took more than kLong ns, which is much longer than reading the clock takes, is timed as well.
-// Of the calls after shorter ones, one in kOneOf is timed.
+// One in kOneOf of the calls after shorter ones is timed.
 inline constexpr Value kLong = 5000;
 inline constexpr Value kOneOf = 1024;
 // Value of `timed_since` if only the waits of the call are timed.

@@ -243,7 +243,7 @@ const Driver* find_driver();
 const Driver& driver() noexcept;
 
 // True if the program is capturing a stream of the current context that synchronises with the legacy default stream.
-// That stream must then be neither used nor queried until the capture has ended.
+// The stream must then be neither used nor queried until the capture has ended.
 [[nodiscard]] bool default_stream_barred() noexcept;
 
 // Name and description of an error, for messages: "NAME (text)". Both belong to the driver and are never freed.

@@ -225,7 +225,7 @@ FAKE_API Result cuMemcpyHtoD_v2(Address to, const void* from, std::size_t bytes)
 FAKE_API Result cuMemcpyDtoH_v2(void* to, Address from, std::size_t bytes) {
   return wait(copy_on(nullptr, address_of(to), from, bytes));
 }
-// As on hardware, a copy within the device may return before it is done.
+// A copy within the device may return before it is done, as on hardware.
 FAKE_API Result cuMemcpyDtoD_v2(Address to, Address from, std::size_t bytes) {
   return copy_on(nullptr, to, from, bytes);
 }

@@ -259,7 +259,7 @@ bool Context::can_access(const Context& other) {
     const Result result = driver().context_enable_peer(other.handle_, 0);
     accessible = result == kSuccess || result == kPeerAccessAlreadyEnabled;
   }
-  // Without ids, a cached answer could outlive its context, so the driver is then queried every time.
+  // The driver is queried every time if there are no ids, as a cached answer could outlive its context.
   if (other.id_ != 0) peers_.emplace_back(other.id_, accessible);
   return accessible;
 }

@@ -111,7 +111,7 @@ bool open_runtime();
 [[nodiscard]] const Runtime& runtime() noexcept;
 
 // QuietCalls: restores the thread's last error, which programs read with hipGetLastError() after their own calls.
-// Without it, they would mistake an expected failure of the library's call (host memory, unfinished work) for one of
+// They would otherwise mistake an expected failure of the library's call (host memory, unfinished work) for one of
 // their own. Since ROCm 7, an error stays until it is read, so an error of the program's own calls is left unchanged.
 // In earlier versions, each call replaces it.
 class QuietCalls {

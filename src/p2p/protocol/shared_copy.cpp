@@ -251,7 +251,7 @@ void account_for(Copy& copy, std::size_t bytes) {
 void read_fronts(bool yields_lock) {
   Batch batch(state().to_read, engine()->rank, &Claims::from_front);
   batch.remove_unclaimed(give_back_word);
-  // After a failure, the rest is still claimed, so that the sender stops.
+  // Claims the rest even after a failure, so that the sender stops.
   const bool failed =
       !batch
            .move(yields_lock, true,

@@ -15,7 +15,7 @@
 
 namespace hr::transport::network {
 
-// What precedes a payload. All processes of a job run the same library on machines with the same byte order.
+// Header of a payload. All processes of a job run the same library on machines with the same byte order.
 struct Head {
   std::uint32_t sequence;  // low bits of the message's number from this sender to this receiver, counted from 0
   std::uint32_t from;      // name of the sender (names.hpp)
