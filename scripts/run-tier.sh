@@ -3,8 +3,8 @@
 # sum of both totals: run-tier.sh <build directory> <change|all> [ctest options]
 #
 # The tier of a test is declared next to it (cmake/HrTest.cmake). The second pass runs, with HEADRACE_AS_HOSTS=2, the
-# tests with several ranks, except those about one process, one host or layers above the transports. All tests have a
-# third pass, over libfabric.
+# tests with several ranks, except those about one process, one host or layers above the transports. All tests have
+# further passes, over UCX and libfabric.
 set -u
 here=$(dirname "$0")
 build=$1
@@ -33,13 +33,16 @@ if [ $# = 0 ] || ctest --test-dir "$build" -N $as_hosts "$@" | grep -q 'Test *#'
 else
   echo "none of the chosen tests"
 fi
-# The night tier runs the tests a third time, over libfabric instead of UCX.
-if [ "$tier" = all ] && [ $# = 0 ] && grep -q '^HEADRACE_OFI_INCLUDE_DIR:PATH=/' "$build/CMakeCache.txt"; then
-  echo "As two hosts, over libfabric:"
-  # shellcheck disable=SC2086
-  HEADRACE_AS_HOSTS=2 HEADRACE_NETWORK=ofi "$here/run-tests.sh" "$build" $as_hosts || status=1
-  tail -n 1 "$build/totals-of-run.txt" >>"$totals"
-fi
+# The night tier runs the tests again over each network library that the build has found, instead of TCP.
+for network in ucx ofi; do
+  variable=HEADRACE_$(echo "$network" | tr '[:lower:]' '[:upper:]')_INCLUDE_DIR
+  if [ "$tier" = all ] && [ $# = 0 ] && grep -q "^$variable:PATH=/" "$build/CMakeCache.txt"; then
+    echo "As two hosts, over $network:"
+    # shellcheck disable=SC2086
+    HEADRACE_AS_HOSTS=2 HEADRACE_NETWORK=$network "$here/run-tests.sh" "$build" $as_hosts || status=1
+    tail -n 1 "$build/totals-of-run.txt" >>"$totals"
+  fi
+done
 awk '{ passed += $1; failed += $3; skipped += $5 }
   END { if (NR == 0) failed++; print passed + 0 " passed, " failed + 0 " failed, " skipped + 0 " skipped" }' "$totals"
 exit $status

@@ -96,22 +96,35 @@ bool reaches_everybody(int size) noexcept {
   return true;
 }
 
-// Returns the record that carries messages to other hosts: of those that the user allows, the one that has its own
-// network on this host, else the first whose library can be opened, else the first, whose error says what is missing.
-// Null if there is none.
+std::string_view name_of(NetworkChoice choice) noexcept {
+  switch (choice) {
+    case NetworkChoice::kTcp:
+      return "tcp";
+    case NetworkChoice::kUcx:
+      return "ucx";
+    case NetworkChoice::kOfi:
+      return "ofi";
+    case NetworkChoice::kAuto:
+      break;
+  }
+  return "";
+}
+
+// Returns the record that carries messages to other hosts: of those that the user allows, the first that suits this
+// host and whose library can be opened, else the first whose library can be opened, else the first, whose error says
+// what is missing. Null if there is none.
 const Record* network_record() {
   std::vector<const Record*> allowed;
+  const std::string_view wanted = name_of(knobs().network);
   for (const Record* record : state->records) {
-    const NetworkChoice choice = knobs().network;
-    const std::string_view wanted = choice == NetworkChoice::kUcx ? "ucx" : choice == NetworkChoice::kOfi ? "ofi" : "";
     if (record->fills_gaps && (wanted.empty() || wanted == record->name)) allowed.push_back(record);
   }
   if (allowed.size() < 2) return allowed.empty() ? nullptr : allowed.front();
   const auto can_open = [](const Record* record) { return record->can_open == nullptr || record->can_open(); };
-  const auto has_own = [&](const Record* record) {
-    return record->has_own_network != nullptr && record->has_own_network() && can_open(record);
+  const auto suits = [&](const Record* record) {
+    return (record->suits_host == nullptr || record->suits_host()) && can_open(record);
   };
-  if (const auto own = std::ranges::find_if(allowed, has_own); own != allowed.end()) return *own;
+  if (const auto own = std::ranges::find_if(allowed, suits); own != allowed.end()) return *own;
   const auto open = std::ranges::find_if(allowed, can_open);
   return open != allowed.end() ? *open : allowed.front();
 }

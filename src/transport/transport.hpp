@@ -1,4 +1,5 @@
-// Transport: sends bytes to other processes. self, shm, ucx and ofi implement this interface; p2p uses nothing else.
+// Transport: sends bytes to other processes. self, shm, tcp, ucx and ofi implement this interface; p2p uses nothing
+// else.
 //
 // A transport carries messages: a fixed 24-byte header, of which it reads only the kind, and a payload. Messages from
 // one process to another arrive in the order in which they were accepted. progress() passes each to the handler that an
@@ -322,8 +323,9 @@ struct Record {
   // True if the transport's library can be opened here; null means always. For transports that fill gaps, of which only
   // one is used.
   bool (*can_open)() = nullptr;
-  // True if this host has a network that this transport serves better than the others. Null: never.
-  bool (*has_own_network)() = nullptr;
+  // True if this host has a network for which this transport is made, or the user has configured its library. Null:
+  // always. For transports that fill gaps, of which the first that suits the host is used.
+  bool (*suits_host)() = nullptr;
 };
 
 // Starts the transports; collective over the job. Unset handlers are set to one that drops the message. Errors:

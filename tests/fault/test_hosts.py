@@ -98,6 +98,10 @@ class EndsOverLibfabric(Ends):
     network = {"HEADRACE_NETWORK": "ofi"}
 
 
+class EndsOverUcx(Ends):
+    network = {"HEADRACE_NETWORK": "ucx"}
+
+
 class Transports(LaunchTest):
     def refused(self, *words: str, **environment: str):
         return run("--timeout", "50", "-n", "2", *words, PROGRAM, env={**clean(), **environment})
@@ -105,7 +109,7 @@ class Transports(LaunchTest):
     def test_a_name_that_there_is_not(self):
         result = self.refused(HEADRACE_TRANSPORTS="self,smoke")
         self.assertNotIn(result.returncode, (0, 124), result.stderr)
-        self.assertIn('there is no transport "smoke" (there are self, shm, ucx', result.stderr)
+        self.assertIn('there is no transport "smoke" (there are self, shm, ofi, ucx, tcp', result.stderr)
 
     def test_none_that_reaches_the_other_host(self):
         result = self.refused("--as-hosts", "2", HEADRACE_TRANSPORTS="self,shm")
@@ -126,9 +130,16 @@ class Transports(LaunchTest):
         self.assertIn("is UCX 1.13, and 1.14 or newer is needed (pip install 'headrace[ucx]'", result.stderr)
 
     def test_one_host_without_shared_memory(self):
-        result = run("--timeout", "50", "-n", "3", PROGRAM, env={**clean(), "HEADRACE_TRANSPORTS": "self,ucx"})
-        self.assert_ended(result, 0)
-        self.assertEqual((result.stdout, result.stderr), ("ok\n", ""))
+        for network in ("ucx", "tcp"):
+            result = run("--timeout", "50", "-n", "3", PROGRAM, env={**clean(), "HEADRACE_TRANSPORTS": f"self,{network}"})
+            self.assert_ended(result, 0)
+            self.assertEqual((result.stdout, result.stderr), ("ok\n", ""))
+
+    def test_an_interface_that_there_is_not(self):
+        result = self.refused("--as-hosts", "2", HEADRACE_NETWORK="tcp", HEADRACE_NETWORK_DEVICES="nosuch0")
+        self.assertNotIn(result.returncode, (0, 124), result.stderr)
+        self.assertIn("HEADRACE_NETWORK_DEVICES=nosuch0 names no network interface that is up", result.stderr)
+        self.assertIn("this host has: ", result.stderr)
 
     def test_one_process_needs_none(self):
         environment = {**clean(), "HEADRACE_TRANSPORTS": "self,ucx", "HEADRACE_UCX_DIR": "/nonexistent"}

@@ -10,7 +10,7 @@ import subprocess
 import unittest
 
 RANKS, HOSTS = 8, 4
-PATH = re.compile(r"\[headrace (\d+)/\d+\] (?:ucx|ofi): rank (\d+) is reached by")
+PATH = re.compile(r"\[headrace (\d+)/\d+\] (?:tcp|ucx|ofi): rank (\d+) is reached by")
 
 
 def pairs(network: str, block: int) -> set[frozenset[int]]:
@@ -34,6 +34,10 @@ class FirstMessages(unittest.TestCase):
             self.assertEqual(len(found), RANKS * (HOSTS - 1) // 2)
             self.assertEqual(set(collections.Counter(rank for pair in found for rank in pair).values()), {HOSTS - 1})
 
+    def test_tcp(self) -> None:
+        self.check("tcp")
+
+    @unittest.skipUnless(os.environ.get("HR_UCX"), "UCX was not there at build")
     def test_ucx(self) -> None:
         self.check("ucx")
 

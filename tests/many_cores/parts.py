@@ -117,6 +117,7 @@ def parts():
     return {
         "release": Tests("pip", here, **peers),
         "release2": Tests("pip", hosts, **peers, **two),
+        "ucx2": Tests("pip", hosts, **peers, **two, HEADRACE_NETWORK="ucx"),
         "ofi2": Tests("pip", hosts, **peers, **two, HEADRACE_NETWORK="ofi"),
         "asan": Tests("asan", ["-LE", without]),
         "asan2": Tests("asan", ["-LE", f"{not_as_hosts}|{without}"], **two),

@@ -165,7 +165,7 @@ class Network(unittest.TestCase):
     def assert_dropped(self, least: int, *frames: bytes, before=None) -> None:
         """Sends the frames to all ranks of a job; each must drop at least `least` messages and then succeed. `before`:
         called with each address first."""
-        with Job("--as-hosts", "2", HEADRACE_VERBOSE="1") as job:
+        with Job("--as-hosts", "2", HEADRACE_NETWORK="ucx", HEADRACE_VERBOSE="1") as job:
             processes = job.ready()
             for process in processes:
                 addresses = listening(process)
@@ -182,7 +182,7 @@ class Network(unittest.TestCase):
         self.assertEqual(errors.count("dropped"), 2, errors)  # one line per rank, for any number of messages
 
     def test_nothing_listens_outside_the_loopback(self):
-        with Job("--as-hosts", "2") as job:
+        with Job("--as-hosts", "2", HEADRACE_NETWORK="ucx") as job:
             for process in job.ready():
                 addresses = listening(process)
                 self.assertTrue(addresses, "UCX listens on TCP")

@@ -123,7 +123,7 @@ Status Addresses::fetch(int rank, std::vector<std::byte>* address, std::string* 
   HR_TRY(first_part(rank, &text));
   const std::size_t dot = std::min(text.find('.'), text.size());
   const std::string_view its = std::string_view(text).substr(0, dot);
-  if ((its == "ucx" || its == "ofi") && its != network_) {
+  if ((its == "ucx" || its == "ofi" || its == "tcp") && its != network_) {
     return fail(Errc::kOther,
                 "this process uses the network transport %.*s, and rank %d uses %.*s: set HEADRACE_NETWORK to one that "
                 "both hosts have",

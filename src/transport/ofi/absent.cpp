@@ -15,6 +15,6 @@ Status create(const Job& /*job*/, const Handlers& /*handlers*/, std::unique_ptr<
 
 }  // namespace
 
-const Record kRecord{"ofi", create, true, nullptr, [] { return false; }};
+const Record kRecord{"ofi", create, true, nullptr, [] { return false; }, [] { return false; }};
 
 }  // namespace hr::transport::ofi

@@ -116,7 +116,8 @@ bool goes_by_tcp() {
   return !has_entry("/sys/class/infiniband", "") && !has_entry("/sys/class/cxi", "");
 }
 
-bool host_has_own_network() {
+bool suits_host() {
+  if (!knobs().ofi_provider.empty() || !knobs().ofi_dir.empty()) return true;
   static const bool has = [] {
     return has_entry("/sys/class/cxi", "cxi") || has_entry("/sys/class/infiniband", "efa") ||
            has_entry("/sys/class/infiniband", "rdmap") || has_entry("/sys/class/infiniband", "hfi1");

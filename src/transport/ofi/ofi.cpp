@@ -37,6 +37,6 @@ bool can_open() {
 
 }  // namespace
 
-const Record kRecord{"ofi", create, true, nullptr, can_open, host_has_own_network};
+const Record kRecord{"ofi", create, true, nullptr, can_open, suits_host};
 
 }  // namespace hr::transport::ofi

@@ -15,6 +15,6 @@ Status create(const Job& /*job*/, const Handlers& /*handlers*/, std::unique_ptr<
 
 }  // namespace
 
-const Record kRecord{"ucx", create, true, nullptr, [] { return false; }};
+const Record kRecord{"ucx", create, true, nullptr, [] { return false; }, [] { return false; }};
 
 }  // namespace hr::transport::ucx

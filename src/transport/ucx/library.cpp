@@ -179,6 +179,12 @@ bool host_has_rdma() {
   return has;
 }
 
+bool suits_host() {
+  return host_has_rdma() || !knobs().ucx_dir.empty() || knobs().rma_network == RmaNetworkChoice::kOn ||
+         knobs().device_network_direct == DeviceNetworkDirectChoice::kOn || environment("UCX_TLS") != nullptr ||
+         environment("UCX_NET_DEVICES") != nullptr;
+}
+
 Status open_library(const Library** out) {
   static Library library;
   static bool loaded = false;

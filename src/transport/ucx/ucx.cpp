@@ -729,6 +729,6 @@ bool can_open() {
 
 }  // namespace
 
-const Record kRecord{"ucx", create, true, nullptr, can_open};
+const Record kRecord{"ucx", create, true, nullptr, can_open, suits_host};
 
 }  // namespace hr::transport::ucx

@@ -46,7 +46,7 @@ def usable(facts: Facts) -> bool:
 
 
 def _own_networks(facts: Facts) -> list[str]:
-    """Returns the devices for which libfabric is preferred, as host_has_own_network() in the library does."""
+    """Returns the devices for which libfabric is preferred, as suits_host() in the library does."""
     verbs = [name for name in facts.names("/sys/class/infiniband") if name.startswith(("efa", "rdmap", "hfi1"))]
     return [name for name in facts.names("/sys/class/cxi") if name.startswith("cxi")] + verbs
 

@@ -1,0 +1,268 @@
+// Connections: their addresses, making and accepting them, and the proofs that open them.
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/dropped.hpp"
+#include "base/knobs.hpp"
+#include "base/log.hpp"
+#include "base/machine.hpp"
+#include "transport/tcp/endpoint.hpp"
+
+namespace hr::transport::tcp {
+namespace {
+
+constexpr double kProofSeconds = 1;         // time in which a connection must prove the key
+constexpr std::size_t kMostUnproven = 256;  // beyond it, the oldest is closed
+constexpr int kAcceptedAtOnce = 32;
+constexpr double kRetrySeconds = 0.01;
+
+void set(int socket, int level, int option, int value) noexcept {
+  static_cast<void>(::setsockopt(socket, level, option, &value, sizeof value));
+}
+
+// Short messages leave at once, little waits in the system before messages that come later, and the system notices that
+// an idle peer's host no longer answers.
+void configure(int socket) noexcept {
+  const int seconds = std::max(1, static_cast<int>(knobs().network_timeout));
+  set(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+  set(socket, IPPROTO_TCP, TCP_NOTSENT_LOWAT, 2 * static_cast<int>(kChunk));
+  set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(socket, IPPROTO_TCP, TCP_KEEPIDLE, std::max(1, seconds / 4));
+  set(socket, IPPROTO_TCP, TCP_KEEPINTVL, std::max(1, seconds / 4));
+  set(socket, IPPROTO_TCP, TCP_KEEPCNT, 3);
+}
+
+}  // namespace
+
+Status Tcp::set_peer_address(int proc, const std::string& address) {
+  const auto at = static_cast<std::size_t>(proc);
+  peers_.resize(std::max(peers_.size(), at + 1));
+  addresses_.resize(peers_.size());
+  if (!address.starts_with("tcp:") || !network::decode(std::string_view(address).substr(4), &addresses_[at])) {
+    addresses_[at].clear();
+    return fail(Errc::kOther, "\"%.100s\" was sent as the TCP address of a process of another job", address.c_str());
+  }
+  names_.add(proc);
+  unwatched_.add(proc);
+  // It may have connected before this process learnt its name.
+  for (Connection* const each : std::vector(unproven_)) {
+    if (each->stage == Stage::kUnnamed) name(*each);
+  }
+  return kOk;
+}
+
+void Tcp::watch_some() {
+  unwatched_.take_some([this](int proc) {
+    if (connect(proc).ok()) return;
+    static_cast<void>(take_detail());
+    fail_path(peer(proc), EHOSTUNREACH);
+  });
+}
+
+Status Tcp::address_of(Peer& peer) {
+  std::vector<std::byte> address;
+  if (static_cast<std::size_t>(peer.proc) < job_size_) {
+    HR_TRY(places_.fetch(peer.proc, &address, &peer.host));
+  } else {
+    address = addresses_[static_cast<std::size_t>(peer.proc)];
+  }
+  if (network::split_secret(&address, &peer.key[1]) && network::split_secret(&address, &peer.key[0]) &&
+      read_address(address, &peer.address))
+    return kOk;
+  return fail(Errc::kOther, "tcp: the network address of rank %d is malformed", peer.proc);
+}
+
+Status Tcp::connect(int proc) {
+  Peer& to = peer(proc);
+  if (to.out != nullptr || to.retry_at != 0 || to.failure != 0) [[likely]]
+    return kOk;
+  HR_TRY(address_of(to));
+  to.tuned_eager_bytes = network::tuned_eager_bytes(host_name(), to.host);
+  to.connecting_since = now_seconds();
+  connecting_.push_back(&to);
+  log::write(log::Level::kDecision, "tcp: rank %d is reached by %s on interface %s; sent unasked: up to %zu bytes",
+             proc, text_of(to.address).c_str(), interface_.name.c_str(), caps(proc).eager_bytes);
+  dial(to);
+  return kOk;
+}
+
+void Tcp::dial(Peer& peer) {
+  peer.retry_at = 0;
+  const int socket = ::socket(peer.address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (socket < 0) return fail_path(peer, errno);
+  configure(socket);
+  const int result = ::connect(socket, reinterpret_cast<const sockaddr*>(&peer.address), length_of(peer.address));
+  const int error = result == 0 ? 0 : errno;
+  if (error == EADDRNOTAVAIL || error == EAGAIN) {  // no port is free, for now
+    ::close(socket);
+    peer.retry_at = now_seconds() + kRetrySeconds;
+    return;
+  }
+  if (error != 0 && error != EINPROGRESS) {
+    ::close(socket);
+    return fail_path(peer, error);
+  }
+  Connection* const made = add(socket, false);
+  if (made == nullptr) return fail_path(peer, errno);
+  made->peer = &peer;
+  peer.out = made;
+  peer.connections.push_back(made);
+  if (error == 0) return connected(*made);
+  made->stage = Stage::kConnecting;
+  watch(*made, true);
+}
+
+Connection* Tcp::add(int socket, bool accepted) {
+  auto made = std::make_unique<Connection>();
+  made->socket = socket;
+  made->accepted = accepted;
+  made->since = now_seconds();
+  epoll_event event{.events = EPOLLIN, .data = {.ptr = made.get()}};
+  if (::epoll_ctl(events_, EPOLL_CTL_ADD, socket, &event) != 0) {
+    ::close(socket);
+    return nullptr;
+  }
+  connections_.push_back(std::move(made));
+  return connections_.back().get();
+}
+
+// Deletes nothing: events of this round, or a caller, may still refer to the connection.
+void Tcp::close(Connection& connection) {
+  if (connection.stage == Stage::kClosed) return;
+  connection.stage = Stage::kClosed;
+  ::close(std::exchange(connection.socket, -1));
+  std::erase(unproven_, &connection);
+  if (connection.frame != nullptr) buffers_.give_back(std::exchange(connection.frame, nullptr));
+  has_closed_ = true;
+  if (connection.peer == nullptr) return;
+  std::erase(connection.peer->connections, &connection);
+  if (connection.peer->out == &connection) connection.peer->out = nullptr;
+}
+
+void Tcp::accept_some() {
+  for (int left = kAcceptedAtOnce; left != 0; --left) {
+    const int socket = ::accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (socket < 0) return;
+    configure(socket);
+    Connection* const made = add(socket, true);
+    if (made == nullptr) continue;
+    unproven_.push_back(made);
+    if (unproven_.size() > kMostUnproven) {
+      drop_message(-1, "too many connections have not proven that they belong to this job");
+      close(*unproven_.front());
+    }
+    read_hello(*made);
+  }
+}
+
+void Tcp::connected(Connection& connection) {
+  int error = 0;
+  socklen_t length = sizeof error;
+  if (::getsockopt(connection.socket, SOL_SOCKET, SO_ERROR, &error, &length) != 0) error = errno;
+  Peer& to = *connection.peer;
+  if (error != 0) return fail_path(to, error);
+  connection.stage = Stage::kGreeting;
+  watch(connection, false);
+  connection.hello = make_hello(to.key, to.own_name);
+  // A new connection has room for it.
+  if (::send(connection.socket, &connection.hello, sizeof(Hello), MSG_NOSIGNAL) != sizeof(Hello)) try_again(connection);
+}
+
+void Tcp::try_again(Connection& connection) {
+  Peer& to = *connection.peer;
+  close(connection);
+  to.retry_at = now_seconds() + kRetrySeconds;
+}
+
+bool Tcp::read_proof(Connection& connection, void* proof, std::size_t bytes) {
+  // No more than the proof: what follows is read by read().
+  const ssize_t got = ::recv(connection.socket, connection.partial() + connection.filled, bytes - connection.filled, 0);
+  if (got > 0) {
+    connection.filled += static_cast<std::size_t>(got);
+  } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
+    ended(connection, got == 0 ? ECONNRESET : errno);
+    return false;
+  }
+  if (connection.filled < bytes) return false;
+  std::memcpy(proof, connection.partial(), bytes);
+  connection.filled = 0;
+  return true;
+}
+
+void Tcp::read_hello(Connection& connection) {
+  if (!read_proof(connection, &connection.hello, sizeof(Hello))) return;
+  if (!is_proven(key_, connection.hello)) {
+    drop_message(-1, "a connection does not prove that it belongs to this job");
+    return close(connection);
+  }
+  connection.stage = Stage::kUnnamed;
+  name(connection);
+}
+
+void Tcp::name(Connection& connection) {
+  const std::uint64_t name = connection.hello.name;
+  const int proc = name <= UINT32_MAX ? names_.proc_of(static_cast<std::uint32_t>(name), names_.own_secret()) : -1;
+  if (proc < 0) return;
+  Peer& from = peer(proc);
+  if (from.was_named || from.failure != 0) {
+    drop_message(proc, "it has connected before");
+    return close(connection);
+  }
+  const Welcome welcome = make_welcome(key_, connection.hello.challenge);
+  if (::send(connection.socket, &welcome, sizeof welcome, MSG_NOSIGNAL) != sizeof welcome) return close(connection);
+  std::erase(unproven_, &connection);
+  from.was_named = true;
+  from.connections.push_back(&connection);
+  connection.peer = &from;
+  opened(connection, from);
+}
+
+void Tcp::read_welcome(Connection& connection) {
+  Welcome welcome{};
+  if (!read_proof(connection, &welcome, sizeof welcome)) return;
+  Peer& to = *connection.peer;
+  if (!is_proven(to.key, connection.hello.challenge, welcome))
+    return fail_path(to, ECONNREFUSED, "the program that answers at its address does not belong to this job");
+  std::erase(connecting_, &to);
+  opened(connection, to);
+}
+
+void Tcp::opened(Connection& connection, Peer& peer) {
+  connection.stage = Stage::kOpen;
+  if (peer.out == nullptr) {
+    peer.out = &connection;
+    peer.retry_at = 0;
+    std::erase(connecting_, &peer);
+  }
+  if (peer.out == &connection) flush(peer);
+}
+
+// Closes connections without a proof, and connects again where that has failed.
+void Tcp::check_connections(double now) {
+  for (Connection* const each : std::vector(unproven_)) {
+    const double limit = each->stage == Stage::kUnnamed ? knobs().network_timeout : kProofSeconds;
+    if (now - each->since < limit) continue;
+    drop_message(-1, "a connection has not proven that it belongs to this job");
+    close(*each);
+  }
+  for (Peer* const each : std::vector(connecting_)) {
+    if (now - each->connecting_since > knobs().network_timeout) {
+      fail_path(*each, ETIMEDOUT);
+    } else if (each->retry_at != 0 && now >= each->retry_at) {
+      dial(*each);
+    }
+  }
+}
+
+}  // namespace hr::transport::tcp

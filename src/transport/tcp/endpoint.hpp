@@ -1,0 +1,232 @@
+// Tcp: the transport over TCP sockets: one listening socket, and connections that are made when a process first sends.
+//
+// Its functions are in files by subject: start-up (start.cpp), connections and their proof (connect.cpp), the failure
+// of paths (failure.cpp), sending (send.cpp), rendezvous (rendezvous.cpp), receiving and progress (receive.cpp),
+// closing (close.cpp).
+//
+// Anybody may connect: a connection that has not proven the key is closed after a second, or earlier if there are many,
+// and nothing but its proof is read (handshake.hpp). The data of a rendezvous is received where the program wants it.
+//
+// Owner: the registry of transports. Threads: library lock, except those of arm(), sleep() and wake().
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/secret.hpp"
+#include "boot/boot.hpp"
+#include "transport/network/address.hpp"
+#include "transport/network/buffers.hpp"
+#include "transport/network/eager.hpp"
+#include "transport/network/failed_paths.hpp"
+#include "transport/network/names.hpp"
+#include "transport/network/sleepers.hpp"
+#include "transport/network/unwatched.hpp"
+#include "transport/tcp/frame.hpp"
+#include "transport/tcp/interface.hpp"
+#include "transport/tcp/peer.hpp"
+#include "transport/transport.hpp"
+
+namespace hr::transport::tcp {
+
+using network::kMaxPayload;
+
+// Limits of a peer's queue; further messages wait in the layer above.
+inline constexpr std::size_t kMostQueued = 64;
+inline constexpr std::size_t kMostQueuedBytes = std::size_t{1} << 20;
+// Bytes that are received at a time, apart from data.
+inline constexpr std::size_t kScratchBytes = std::size_t{128} << 10;
+
+class Tcp final : public Transport {
+ public:
+  Tcp(const Job& job, const Handlers& handlers)
+      : rank_(job.rank),
+        late_(job.late),
+        handlers_(handlers),
+        names_(job),
+        places_("tcp", job.size),
+        peers_(static_cast<std::size_t>(job.size)),
+        job_size_(static_cast<std::size_t>(job.size)) {}
+  ~Tcp() override;
+
+  Status create();
+  Status open() override { return late_ ? kOk : places_.prefetch(); }
+
+  [[nodiscard]] std::string_view name() const noexcept override { return "tcp"; }
+  [[nodiscard]] bool reaches(int proc) const noexcept override {
+    const auto at = static_cast<std::size_t>(proc);
+    return at < job_size_ ? proc != rank_ && !late_ : at < addresses_.size() && !addresses_[at].empty();
+  }
+  [[nodiscard]] Caps caps(int proc) const noexcept override {
+    const auto at = static_cast<std::size_t>(proc);
+    const Peer* const known = at < peers_.size() ? peers_[at].get() : nullptr;
+    return {.inline_bytes = 0,
+            .max_payload = kMaxPayload,
+            .chunk_bytes = kMaxPayload,
+            .eager_bytes = network::eager_bytes(known != nullptr ? known->tuned_eager_bytes : 0, cost_.latency_seconds,
+                                                network::kMostEager),
+            .rendezvous = true,
+            .latency_seconds = cost_.latency_seconds,
+            .bytes_per_second = cost_.bytes_per_second};
+  }
+
+  Status connect(int proc) override;
+  Status send(int proc, const Header& header, const void* payload, std::size_t bytes) override;
+  std::byte* reserve(int proc, std::size_t bytes) override;
+  void commit(int proc, const Header& header) override;
+  Status send_rts(int proc, const Header& header, const void* payload, std::size_t payload_bytes,
+                  const transport::Source& data, Operation* done) override;
+  Status receive_rendezvous(int proc, RendezvousData data, Sink* into, Operation* done) override;
+  void decline_rendezvous(int proc, RendezvousData data) noexcept override;
+  [[nodiscard]] bool has_rendezvous(int proc, RendezvousData data) const noexcept override {
+    const auto found = kept_.find(data.token);
+    return found != kept_.end() && found->second.proc == proc;
+  }
+  bool progress() override;
+
+  [[nodiscard]] bool can_sleep() const noexcept override { return sleepers_.is_open(); }
+  [[nodiscard]] std::optional<std::uint32_t> arm() override;
+  void sleep(std::uint32_t armed, double at_most_seconds) override {
+    sleepers_.sleep(armed, at_most_seconds);
+    sleepers_.disarm(armed);
+  }
+  void wake() noexcept override { sleepers_.wake(); }
+  [[nodiscard]] int arrivals() const noexcept override { return events_; }
+  [[nodiscard]] bool arm_arrivals() override;
+
+  Status describe(std::string* address) override;
+  Status set_peer_address(int proc, const std::string& address) override;
+  bool disconnect(std::span<const int> procs) override;
+  Status finalize() override;
+
+ private:
+  // Data that another process keeps for this one.
+  struct Kept {
+    int proc;
+    Tail tail;
+  };
+
+  Peer& peer(int proc) {
+    auto& entry = peers_[static_cast<std::size_t>(proc)];
+    if (entry == nullptr) [[unlikely]]
+      entry = std::make_unique<Peer>(proc, names_.own_for(proc));
+    return *entry;
+  }
+  [[nodiscard]] Listens listens() const {
+    if (late_) return Listens::kOnLoopbackIfAlone;  // for processes of other jobs
+    // All hosts of a job with declared hosts are this machine (mpiexec --as-hosts).
+    return boot::identity().declared_hosts ? Listens::kOnLoopback : Listens::kForOtherHosts;
+  }
+
+  // --- connect.cpp ---
+  Status address_of(Peer& peer);
+  // Starts to connect; a failure is that of the path.
+  void dial(Peer& peer);
+  Connection* add(int socket, bool accepted);
+  void close(Connection& connection);
+  void accept_some();
+  // The system has connected it, or reports why not.
+  void connected(Connection& connection);
+  // Closes a connection that this process was making, to try again later.
+  void try_again(Connection& connection);
+  // Receives the rest of the other side's proof; false if it is not complete.
+  bool read_proof(Connection& connection, void* proof, std::size_t bytes);
+  void read_hello(Connection& connection);
+  void read_welcome(Connection& connection);
+  // Finds the process to which a proven connection belongs.
+  void name(Connection& connection);
+  void opened(Connection& connection, Peer& peer);
+  void check_connections(double now);
+
+  // --- send.cpp ---
+  [[nodiscard]] static bool has_room(const Peer& peer) noexcept {
+    return peer.failure == 0 && peer.queue.size() < kMostQueued && peer.queued < kMostQueuedBytes;
+  }
+  [[nodiscard]] Status no_room(const Peer& peer) const { return peer.told ? why_failed(peer) : Status::again(); }
+  // Sends a frame, or as much of it as the system accepts, and queues the rest. False if there is no memory.
+  bool post(Peer& peer, const FrameHead& head, const void* payload, std::size_t bytes);
+  void post_word(Peer& peer, Frame kind, std::uint64_t first, std::uint64_t second);
+  void enqueue(Peer& peer, const Piece& piece);
+  void flush(Peer& peer);
+  void feed(Peer& peer);
+  void consume(Peer& peer, std::size_t bytes);
+  void watch(Connection& connection, bool room);
+  // Begins a round of progress: short messages that the system has collected leave now.
+  void push();
+
+  // --- receive.cpp ---
+  bool serve(Connection& connection, std::uint32_t events);
+  bool read(Connection& connection);
+  std::size_t parse(Connection& connection, const std::byte* data, std::size_t bytes);
+  void keep(Connection& connection, const std::byte* data, std::size_t bytes);
+  void deliver(Connection& connection, const FrameHead& head, const std::byte* payload);
+  void deliver_rts(Peer& peer, const FrameHead& head, const std::byte* payload);
+  void begin_data(Connection& connection, const FrameHead& head);
+  void take_data(Connection& connection, const std::byte* data, std::size_t bytes);
+  void arrived(Connection& connection, std::size_t bytes);
+  void completed(Connection& connection);
+  bool expect(Connection& connection, const FrameHead& head);
+
+  // --- rendezvous.cpp ---
+  void start_source(Peer& peer, std::uint64_t number, std::uint64_t bytes);
+  void end_source(std::uint64_t number, Status status);
+
+  // --- failure.cpp ---
+  [[nodiscard]] Status why_failed(const Peer& peer) const;
+  void fail_path(Peer& peer, int error, const char* why = nullptr);
+  // A peer has sent bytes that this library does not send.
+  void malformed(Peer& peer);
+  void ended(Connection& connection, int error);
+  void end_broken();
+  void drop_queue(Peer& peer);
+  void tick();
+  void look_at(Peer& peer);
+  void watch_some();
+  void sweep();
+
+  void forget(Peer& peer);
+  void drain(std::span<Peer* const> peers);
+
+  int rank_;
+  bool late_;  // created only by this process of the job, for processes of other jobs
+  const Handlers& handlers_;
+  network::Names names_;
+  network::Addresses places_;
+  network::Buffers<Nothing> buffers_;
+  network::Sleepers sleepers_;
+  Nonce key_{};
+  Interface interface_;
+  Cost cost_;
+  int listener_ = -1;
+  int events_ = -1;  // epoll
+  std::string own_address_;
+  std::vector<std::unique_ptr<Peer>> peers_;  // indexed by process
+  std::size_t job_size_;
+  std::vector<std::vector<std::byte>> addresses_;  // indexed by process; only for those of other jobs
+  network::Unwatched unwatched_;
+  std::vector<std::unique_ptr<Connection>> connections_;
+  std::vector<Connection*> unproven_;                  // accepted ones without a Hello or a name, oldest first
+  std::vector<Peer*> connecting_;                      // peers to which this process connects
+  bool has_closed_ = false;                            // sweep() has something to do
+  std::unordered_map<std::uint64_t, Source> sources_;  // indexed by number
+  std::unordered_map<std::uint64_t, Kept> kept_;       // indexed by token
+  std::vector<std::byte> scratch_;
+  int burst_ = 0;  // messages sent since the last round of progress
+  std::vector<Peer*> collecting_;
+  std::uint64_t next_source_ = 1;
+  std::uint64_t next_token_ = 1;
+  std::vector<Peer*> broken_;          // failed peers with operations that have not ended yet
+  network::FailedPaths<Peer> failed_;  // not reported yet
+  double next_tick_ = 0;
+  bool closing_ = false;  // nothing more will be sent or received
+};
+
+}  // namespace hr::transport::tcp

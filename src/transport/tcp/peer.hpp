@@ -1,0 +1,122 @@
+// Peer: another process as the transport sees it, and its connections.
+//
+// A process sends on one connection for as long as the path lasts, so that its messages stay in order: the one that the
+// peer has made, if there is one when this process first sends, otherwise its own. If both connect at the same time,
+// each keeps its own to send, and nothing needs to be agreed. It receives on all of them.
+//
+// Owner: the transport. A closed connection is deleted at the end of a round of progress. Threads: library lock.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/secret.hpp"
+#include "transport/network/buffers.hpp"
+#include "transport/tcp/frame.hpp"
+#include "transport/tcp/handshake.hpp"
+
+namespace hr::transport::tcp {
+
+struct Nothing {};
+using Buffer = network::Buffer<Nothing>;
+
+// Returns the place of a frame in a buffer: its payload is the buffer's.
+[[nodiscard]] inline std::byte* frame_of(Buffer& buffer) noexcept { return buffer.payload() - sizeof(FrameHead); }
+
+struct Peer;
+struct Fetch;
+
+enum class Stage : std::uint8_t {
+  kConnecting,  // the system connects it
+  kGreeting,    // the other side's Hello or Welcome has not arrived completely
+  kUnnamed,     // proven, but its name is not known yet: that of a process of another job
+  kOpen,
+  kClosed,
+};
+
+struct Connection {
+  int socket = -1;
+  Stage stage = Stage::kGreeting;
+  bool accepted = false;      // the other process has made it
+  bool watches_room = false;  // an event reports when there is room to send
+  double since = 0;           // time at which it was made
+  Peer* peer = nullptr;       // null before the stage kOpen, if it was accepted
+  Hello hello{};
+  // What has not arrived completely: a frame, its head, or the other side's proof. `wanted` is its length, 0 if there
+  // is none, of which `filled` bytes have arrived. Frames with a payload are in a buffer.
+  std::array<std::byte, sizeof(Hello)> start;
+  Buffer* frame = nullptr;
+  std::size_t filled = 0;
+  std::size_t wanted = 0;
+  // The rest of a frame of data.
+  Fetch* fetch = nullptr;
+  std::uint64_t number = 0;
+  std::size_t offset = 0;
+  std::size_t left = 0;
+
+  [[nodiscard]] std::byte* partial() noexcept { return frame != nullptr ? frame_of(*frame) : start.data(); }
+};
+
+// Data that this process keeps for a peer, until the peer has fetched or declined it.
+struct Source {
+  Peer* peer;
+  Operation* done;
+  const std::byte* data;
+  std::size_t bytes;
+  std::uint64_t number;
+  std::size_t wanted = 0;   // 0: not fetched yet
+  std::size_t next = 0;     // bytes queued
+  std::size_t written = 0;  // bytes that the system has accepted
+};
+
+// Data that this process receives from a peer.
+struct Fetch {
+  Sink* into;
+  Operation* done;
+  std::size_t arrived = 0;
+};
+
+// Bytes to send. They belong to `buffer`, which is returned once they are sent, or to `source`.
+struct Piece {
+  const std::byte* data;
+  std::size_t bytes;
+  Buffer* buffer = nullptr;
+  Source* source = nullptr;
+};
+
+struct Peer {
+  Peer(int process, std::uint32_t name) : proc(process), own_name(name) {}
+  int proc;
+  std::uint32_t own_name;  // name of this process in messages to the peer
+  Nonce key{};
+  sockaddr_storage address{};
+  std::string host;  // name of the peer's host; empty: not known
+  std::size_t tuned_eager_bytes = 0;
+  Connection* out = nullptr;  // carries everything to the peer
+  std::vector<Connection*> connections;
+  bool was_named = false;  // it has proven that it connects, which it does only once
+  std::deque<Piece> queue;
+  std::size_t queued = 0;       // bytes in the queue
+  bool collects = false;        // the system may wait for more messages to the peer
+  std::deque<Source*> streams;  // sources that have been fetched, and are not completely queued
+  Buffer* reserved = nullptr;
+  std::unordered_map<std::uint64_t, Fetch> fetches;  // by the number of the data
+  bool has_left = false;                             // it has sent kDisconnect
+  double connecting_since = 0;
+  double retry_at = 0;        // 0: not waiting to connect again
+  int failure = 0;            // error number of the system; 0: none
+  const char* why = nullptr;  // replaces the text of that error
+  double failed_at = 0;
+  bool told = false;
+
+  [[nodiscard]] bool is_open() const noexcept { return out != nullptr && out->stage == Stage::kOpen; }
+};
+
+}  // namespace hr::transport::tcp

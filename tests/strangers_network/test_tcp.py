@@ -1,0 +1,106 @@
+"""A stranger on the host connects to a job's ranks over the library's own transport for TCP, and sends nothing, nonsense,
+or a handshake without the key. The ranks close such connections soon, and the job succeeds."""
+
+import os
+import socket
+import struct
+import time
+import unittest
+from pathlib import Path
+
+from test_network import SECONDS, Job, listening
+
+HELLO = 0x314F4C4C45485248  # src/transport/tcp/handshake.cpp
+CONNECTIONS = 400
+CLOSED_AFTER = 10  # seconds; the limit is one, on a machine that is not busy
+
+
+def hello(name: int, proof: int = 0x0123456789ABCDEF) -> bytes:
+    return struct.pack("<QQQQQ", HELLO, name, 1, 2, proof)
+
+
+def ranks_of(launcher: int) -> list[int]:
+    try:
+        return [int(child) for child in Path(f"/proc/{launcher}/task/{launcher}/children").read_text(encoding="ascii").split()]
+    except OSError:
+        return []
+
+
+def addresses_of(process: int) -> set[tuple[str, int]]:
+    try:
+        return set(listening(process))
+    except OSError:
+        return set()
+
+
+class OwnTcp(unittest.TestCase):
+    def job(self, **environment: str) -> Job:
+        return Job("--as-hosts", "2", HEADRACE_NETWORK="tcp", HEADRACE_VERBOSE="1", **environment)
+
+    def connect(self, address: tuple[str, int], data: bytes = b"") -> socket.socket:
+        made = socket.create_connection(address, timeout=5)
+        self.addCleanup(made.close)
+        if data:
+            made.sendall(data)
+        return made
+
+    def assert_closed(self, connection: socket.socket) -> None:
+        connection.settimeout(CLOSED_AFTER)
+        try:
+            self.assertEqual(connection.recv(64), b"", "a stranger was answered")
+        except ConnectionResetError:
+            pass
+
+    def assert_ends_right(self, job: Job) -> str:
+        code, out, errors = job.end()
+        self.assertEqual(code, 0, out + errors)
+        self.assertEqual(out.count("right\n"), 2, out)
+        return errors
+
+    def test_nothing_listens_outside_the_loopback(self):
+        with self.job() as job:
+            for process in job.ready():
+                addresses = listening(process)
+                self.assertEqual({address for address, _ in addresses}, {"127.0.0.1"})
+            self.assert_ends_right(job)
+
+    def test_what_does_not_prove_the_key_is_closed(self):
+        said = [b"", b"x", hello(0)[:39], hello(0), hello(1), hello(2), hello(0x80000000), hello(1 << 40),
+                bytes(40), b"\xff" * 4000, hello(1, 0) + bytes(1000), b"GET / HTTP/1.1\r\n\r\n" * 3]
+        with self.job() as job:
+            processes = job.ready()
+            for process in processes:
+                for address in listening(process):
+                    for connection in [self.connect(address, each) for each in said]:
+                        self.assert_closed(connection)
+            for process in processes:
+                job.wait_until_dropped(process, len(said) - 4)  # those that end early are closed without a count
+            self.assertEqual(self.assert_ends_right(job).count("dropped"), 2)
+
+    def test_a_flood_of_silent_connections(self):
+        with self.job() as job:
+            for process in job.ready():
+                for address in listening(process):
+                    flood = [self.connect(address, hello(1)[:at % 40]) for at in range(CONNECTIONS)]
+                    for connection in flood:
+                        self.assert_closed(connection)
+            self.assert_ends_right(job)
+
+    def test_a_flood_while_the_ranks_connect(self):
+        """The flood starts as soon as a rank listens, before the ranks have sent anything."""
+        with self.job() as job:
+            flooded: set[tuple[str, int]] = set()
+            end = time.monotonic() + SECONDS
+            while len(flooded) < 2 and not job.ended and time.monotonic() < end:
+                for process in ranks_of(job.process.pid):
+                    for address in addresses_of(process) - flooded:
+                        flooded.add(address)
+                        for at in range(CONNECTIONS):
+                            self.connect(address, hello(0)[:at % 41])
+            self.assertEqual(len(flooded), 2, "".join(job.errors))
+            job.ready()
+            self.assert_ends_right(job)
+
+
+if __name__ == "__main__":
+    unittest.main()
