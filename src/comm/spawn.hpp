@@ -1,7 +1,7 @@
 // Dynamic processes (MPI 5.0 chapter 11): spawning, ports, and joining.
 //
 // All functions except those that open and close ports are collective over `comm`. Arguments that are significant at
-// the root are checked only there; an error in them is an error on all processes. A new intercommunicator has the error
+// the root are checked only there; an error in them is returned on all processes. A new intercommunicator has the error
 // handler of `comm` (section 9.3). Errors: MPI_ERR_SPAWN, MPI_ERR_PORT, MPI_ERR_COMM (`comm` is an intercommunicator),
 // those of connect_groups(). Threads: library lock, released during waits.
 #pragma once
