@@ -31,8 +31,8 @@ Status open_port(std::string* name);
 // port.
 Status close_port(const std::string& name);
 Status accept(Communicator& comm, int root, const std::string& port, Ref<Communicator>* result);
-// Errors: MPI_ERR_PORT also if the port was closed before it accepted, or did not accept in time. `seconds`: time limit
-// at the root; negative: knob connect_timeout.
+// MPI_Comm_connect. `seconds`: time limit at the root; negative: knob connect_timeout. Errors: MPI_ERR_PORT if `port`
+// is not the name of an open port, or if the other side closes the port or does not accept within the time limit.
 Status connect(Communicator& comm, int root, const std::string& port, double seconds, Ref<Communicator>* result);
 
 // MPI_Comm_join: connects through a connected stream socket, which the program may use again afterwards.

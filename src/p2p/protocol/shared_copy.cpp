@@ -296,7 +296,7 @@ void write_backs() {
   }
 }
 
-// Advances the pending copies.
+// Progress hook: advances the pending copies.
 bool advance(void*) {
   State& all = state();
   if (!all.to_read.empty()) read_fronts(true);

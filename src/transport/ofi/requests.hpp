@@ -2,7 +2,7 @@
 //
 // A provider refuses an operation while it connects or has no space; the operation then waits here and is retried in
 // every round of progress, and does not hold up operations to other processes. Operations to a process that has not
-// answered its greeting wait in Line::held (greeting.hpp). Owner: the transport owns this; the code that starts a
+// answered the greeting yet wait in Line::held (greeting.hpp). Owner: the transport owns this; the code that starts a
 // request owns it until done() is called. Threads: library lock.
 #pragma once
 
