@@ -111,7 +111,7 @@ void tell_dropped(Registration& registration) {
   registration.dropped_handler(count, &registration, 0, MPI_T_CB_REQUIRE_NONE, registration.callbacks[0].user_data);
 }
 
-// Passes the waiting events to their callbacks; true if there were any. A progress hook: no operation is in an
+// Passes the waiting events to their callbacks; true if there were any. A progress hook, so no operation is in an
 // intermediate state.
 bool hand_out(void* /*unused*/) {
   State& all = state();
