@@ -101,7 +101,8 @@ class Exchange {
     receive_.write(host.data(), host.size() * sizeof host[0]);
   }
 
-  // Checks every element of the cube: elements of the shape must be the peer's, and all others unchanged.
+  // True if the elements of the shape are the peer's, and all other elements of the cube are unchanged; else prints the
+  // first wrong one.
   bool verify() const {
     const auto random = static_cast<std::size_t>(choice_.random);
     const auto from = bench::positions(shape_, Side::kSend, choice_.edge, random);

@@ -113,11 +113,11 @@ int MPIX_Waitall_enqueue(int count, MPI_Request array_of_requests[], MPI_Status 
 /* Starts persistent requests of any kind when the communicator's stream reaches this call. MPIX_Wait_enqueue or
  * MPIX_Waitall_enqueue completes them; they stay for the next start. */
 int MPIX_Startall_enqueue(int count, MPI_Request array_of_requests[], MPI_Comm comm);
-/* The same and MPIX_Waitall_enqueue with MPI_STATUSES_IGNORE, in fewer calls of the driver. */
+/* MPIX_Startall_enqueue, followed by MPIX_Waitall_enqueue with MPI_STATUSES_IGNORE, in fewer driver calls. */
 int MPIX_Runall_enqueue(int count, MPI_Request array_of_requests[], MPI_Comm comm);
-/* Matches persistent messages and collective operations with those of other processes, which call it, too, so that
- * streams carry them out between devices of a host by themselves, messages of up to 4 MiB. Only the functions that
- * enqueue serve these afterwards. */
+/* Matches persistent messages and collective operations with those of the other processes, which must also call it.
+ * Streams then execute those between devices of one host (messages of up to 4 MiB) without the host, and only the
+ * _enqueue functions accept these requests. */
 int MPIX_Matchall(int count, MPI_Request array_of_requests[]);
 
 #ifdef __cplusplus

@@ -452,7 +452,7 @@ def write(tables: Tables, root: Path) -> None:
     names = []
     # The counters treat a function and its _c form as one (src/base/counters.hpp); 0 is none.
     numbers = {function.name: number for number, function in enumerate(tables.functions, 1)}
-    # Functions that a channel may carry out have places in its parts (src/base/counter_parts.hpp); 0 is none.
+    # Functions that a channel may execute have places in its parts (src/base/counter_parts.hpp); 0 is none.
     places = {function.name: place for place, function in enumerate((f for f in tables.functions if f.channel), 1)}
     for chapter, title in tables.chapters.items():
         fallback = tables.overlay["raise_on"].get(chapter)

@@ -1,8 +1,8 @@
 // OptionTable: the options of a program as data, from which its command line is parsed and its help printed.
 //
-// Used by the benchmarks, which are also built with other MPI libraries, and by the programs: so it is one header of
-// the standard library only. Owner: main. The parsers write through references of their owner, which must outlive the
-// table.
+// Used by the benchmarks, which are also built with other MPI libraries, and by the programs: so it is a single header
+// that needs only the standard library. Owner: main. The parsers hold references to the variables that they set, which
+// must outlive the table.
 #pragma once
 
 #include <algorithm>

@@ -6,7 +6,7 @@ namespace {
 using command_line::parse_int;
 using command_line::split;
 
-// Parses "N" (N along each axis) or "X,Y,Z".
+// Parses "N" (N along each axis) or "X,Y,Z"; false for any other string.
 bool parse_triple(const std::string& text, std::array<int, 3>& values) {
   const std::vector<std::string> parts = split(text);
   if (parts.size() != 1 && parts.size() != 3) return false;

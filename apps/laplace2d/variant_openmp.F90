@@ -82,7 +82,8 @@ contains
       call exchange_rows(s, nx, rows, from)
       !$omp end target data
     else
-      ! Whole rows, which are contiguous: GCC 12 takes the first bound of a shorter section with the length of the row.
+      ! Whole rows, which are contiguous. For a shorter section, GCC 12 combines its lower bound with the length of a
+      ! whole row.
       !$omp target update from(from(:, 1:1), from(:, rows:rows))
       call exchange_rows(s, nx, rows, from)
       !$omp target update to(from(:, 0:0), from(:, rows + 1:rows + 1))

@@ -52,7 +52,7 @@ void add_touch(OptionTable& table, Options& options);
 // Parses "8", "4K", "16M", "1G": powers of 1024. Returns false if `text` is not a size.
 [[nodiscard]] bool parse_size(const std::string& text, std::size_t& value);
 [[nodiscard]] bool parse_positive(const std::string& text, int& value);
-// Parses a range such as "45-150".
+// Parses a range such as "45-150"; false for any other string.
 [[nodiscard]] bool parse_core_distance(const std::string& text, CoreDistance& apart);
 [[nodiscard]] bool parse_size_list(const std::string& text, std::vector<std::size_t>& sizes);
 

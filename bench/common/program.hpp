@@ -33,8 +33,8 @@ void allocate(const Program& program, const World& world, MemoryKind kind, std::
 
 // Fills in everything but the rows, the unit and the settings. Collective.
 Report make_report(const Program& program, const World& world, const Options& options);
-// On rank 0, these print the rows (unless the JSON is written to standard output), and write the file at the end.
-// finish() returns main's exit status.
+// prints_table(): true on rank 0, unless the JSON is written to standard output. add_row(): adds a row, and prints it
+// if `print`. finish(): writes the file on rank 0, and returns main's exit status.
 bool prints_table(const World& world, const Options& options);
 void add_row(Report& report, Row row, bool print);
 int finish(const Program& program, const World& world, const Options& options, const Report& report);

@@ -1,7 +1,7 @@
 // The ranks of a run, and the messages that the framework itself needs.
 //
-// Everything here uses point-to-point messages in host memory, so that a library can be measured before its collectives
-// exist; nothing here is part of a measured time.
+// Except for node_local_rank(), these functions use only point-to-point messages in host memory, so that a library can
+// be measured before its collectives exist. None of them is part of a measured time.
 #pragma once
 
 #include <mpi.h>

@@ -16,8 +16,9 @@ namespace hr::launcher {
 // for the user on standard error.
 Status make_plan(Options* options, JobPlan* plan);
 
-// Creates the plan for a rank's spawn, on the hosts of the job or those that its info names. `options`: the job's.
-// Errors: impossible requests, reported to the rank that made them.
+// Creates the plan for the processes that a rank spawns, on the hosts that the request's info names, else on those of
+// the job. `options`: those of the job. Returns an error, which the caller reports to that rank, if the request cannot
+// be met.
 Status plan_spawn(const Options& options, const SpawnRequest& request, JobPlan* plan);
 
 // Decides only the placement of ranks (--do-not-launch), on all hosts.

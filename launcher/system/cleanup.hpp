@@ -9,8 +9,8 @@
 
 namespace hr::launcher {
 
-// Kills every process that this one inherited when its parent died (this one is the subreaper of the job), until only
-// the processes in `spared` are left, or a second has passed.
+// Kills the children of this process, except those in `spared`, until none is left or a second has passed. This process
+// is the subreaper of the job, so orphans of the ranks have become its children.
 void kill_orphans(const std::set<pid_t>& spared);
 
 // Returns the parent of a process; -1 if there is no such process.

@@ -25,7 +25,8 @@ bool skip(std::string_view* from, char sign) {
   return true;
 }
 
-// Parses "1-3,07]", which follows a bracket, into its numbers, each with its written width.
+// Parses "1-3,07]", which follows a bracket, into its numbers, each with its written width. False if the string does
+// not have that form.
 bool take_numbers(std::string_view* from, std::vector<std::string>* numbers) {
   do {
     int first = 0;
@@ -44,7 +45,8 @@ bool take_numbers(std::string_view* from, std::vector<std::string>* numbers) {
   return skip(from, ']');
 }
 
-// Parses one name with its brackets, and combines each prefix with each number.
+// Parses one name with its brackets, and combines each prefix with each number. False if it is malformed, or stands for
+// too many hosts.
 bool take_names(std::string_view* from, std::vector<std::string>* names) {
   std::vector<std::string> begun = {""};
   while (!from->empty() && from->front() != ',') {

@@ -35,7 +35,7 @@ bool is_option(const std::string& word) { return word.size() > 1 && word[0] == '
 
 const char* describe(Arity arity) { return arity == Arity::kOne ? "a value" : "two values"; }
 
-// Splits NAME=VALUE into two.
+// Splits NAME=VALUE into two words; false if there is no '='.
 bool split_variable(Words& values) {
   const auto equals = values[0].find('=');
   if (equals == std::string::npos) return false;

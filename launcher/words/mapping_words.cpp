@@ -48,7 +48,7 @@ Status wants_number(const ParsedOption& given, const char* form) {
   return fail(Errc::kOther, "%s: %s requires an integer from 1 to %d for N", given.text().c_str(), form, kMostRanks);
 }
 
-// Reads "3" or "0-7", and adds these CPUs to `cpus`.
+// Reads "3" or "0-7", and adds these CPUs to `cpus`; false for any other string.
 bool read_range(std::string_view text, topo::CpuSet* cpus) {
   const auto number = [](std::string_view digits, unsigned* value) {
     if (digits.empty() || digits.size() > 5 ||

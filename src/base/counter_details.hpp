@@ -1,13 +1,13 @@
 // Details of the page of counters, which readers need less often: how long calls took, and reports of the checker.
 //
 // They lie between the page and its parts (counter_parts.hpp) in the same memory file, and the page's text describes
-// them (docs/counters.md). Calls count here only where they are timed anyway: a timed call for all calls that it stands
-// for, and each call with a long wait for itself. So long waits are exact, and the number of short calls is an
-// estimate.
+// them (docs/counters.md). Only timed calls are counted here (counter_timing.hpp): a call with a long wait once, any
+// other timed call as often as the calls that it represents. So calls with long waits are counted exactly, and the
+// number of short calls is an estimate.
 //
-// Owner: process-wide, from the program's start to its end. Threads: durations of functions that channels carry out
-// (`place`): any; everything else: library lock. Memory order: none between counts; a report is complete before its
-// number is stored (release).
+// Owner: process-wide, from the program's start to its end. Threads: any for the durations of functions that channels
+// execute (`place` in counter_parts.hpp); the library lock for everything else. Memory order: none between counts; a
+// report is complete before its number is stored (release).
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,7 @@ namespace hr::counters {
 // Classes of durations. Class 0: less than kShortest ns; n: less than kShortest << n; the last: all longer ones.
 inline constexpr std::size_t kDurations = 32;
 inline constexpr Value kShortest = 64;
-// Rows of functions. Row 0 is for those without one; the next ones belong to the functions that channels carry out, by
+// Rows of functions. Row 0 is for those without one; the next ones belong to the functions that channels execute, by
 // their places; the others go to other functions, in the order in which these are first timed.
 inline constexpr std::size_t kDurationRows = 80;
 
@@ -46,7 +46,7 @@ struct alignas(kPageAlignment) Details {
 };
 inline constinit Details details{};
 
-// Assigns rows to the functions that channels carry out: their numbers by place. Called once, before publish().
+// Assigns rows to the functions that channels execute, given their numbers by place. Called once, before publish().
 void name_durations(std::span<const std::uint16_t> places) noexcept;
 // Returns the row of a function, by its number. Called under the library lock.
 [[nodiscard]] std::size_t duration_row(std::size_t function) noexcept;

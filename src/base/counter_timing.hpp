@@ -1,5 +1,6 @@
 // Timing of calls, for the page of counters and for its parts: one call in many is timed, and so is each call that
-// follows a long one. Of another call, only the long waits are timed, from the first one on (kFromWait). Threads: any.
+// follows a long one. Any other call is timed only if it waits for long: from the start of its first long wait
+// (kFromWait). Threads: any.
 #pragma once
 
 #include <ctime>

@@ -105,7 +105,7 @@ bool ended(Flusher& flusher) noexcept {
 // Runs a step in a thread; false if the thread could not be started, or does not end in time.
 bool flush(Flusher& flusher) noexcept { return begin(flusher) && ended(flusher); }
 
-// Flushes from this thread if the stream is not locked, for the case that no thread could be started.
+// Flushes from this thread, for the case that no thread could be started; false if the stream is locked.
 bool flush_if_free() noexcept {
   if (::ftrylockfile(stdout) != 0) return false;
   ::fflush_unlocked(stdout);

@@ -56,8 +56,8 @@ struct JobKnob {
 };
 std::vector<JobKnob> job_knobs();
 // Sets every knob of scope job to the value of process 0, or to the default if `told` does not name it. Called at
-// initialisation. Returns the knobs that had another value in this process before. Unknown names (of another version)
-// are ignored.
+// initialisation. Returns the knobs that were set explicitly in this process (environment, configuration file, MPI_T)
+// to another value. Unknown names (of another version) are ignored.
 std::vector<JobKnob> take_job_knobs(std::span<const JobKnob> told);
 
 // Returns the directory of this user's configuration files: $XDG_CONFIG_HOME, else ~/.config; empty if neither is

@@ -23,7 +23,7 @@ bool read_digits(std::string_view text, Nonce* nonce);
 // Returns SipHash-2-4 of `text` under the key.
 [[nodiscard]] std::uint64_t keyed_hash(const Nonce& key, std::string_view text);
 
-// Compares two secrets in a time that does not depend on the position of a difference.
+// True if the secrets are equal; takes a time that does not depend on the position of a difference.
 [[nodiscard]] bool equal_secrets(std::string_view one, std::string_view other) noexcept;
 
 // Returns the text with "..." in place of every sequence of `digits` or more hexadecimal digits, so that a message may

@@ -21,7 +21,7 @@ void append(std::string_view text, std::string* to) {
   *to += std::to_string(escaped.size()) + "/" + escaped;
 }
 
-// Removes the leading number and the '/' after it.
+// Removes and returns the leading number, and removes the '/' after it; false if the string does not begin with these.
 bool take_number(std::string_view* from, std::size_t* number) {
   const auto [end, error] = std::from_chars(from->data(), from->data() + from->size(), *number);
   const auto digits = static_cast<std::size_t>(end - from->data());

@@ -59,7 +59,7 @@ bool connect_to(int socket, const std::string& name) {
   return ::connect(socket, reinterpret_cast<const sockaddr*>(&address), length) == 0;
 }
 
-// Reads one line, and nothing after it.
+// Reads one line, and nothing after it; false if none arrives in time.
 bool receive_line(int socket, std::string* line) {
   line->clear();
   for (char letter = 0; line->size() < 1024; *line += letter) {

@@ -4,7 +4,7 @@
 // communicator, window or file; a mistake with which the program can continue (leaks) is a warning on standard error.
 // Each message names the call sites and a remedy. Each diagnostic has a file, with a record (diagnostic.hpp).
 //
-// If checking is off, none of this runs: entry points call it only if `ready` is false (bind/checked_calls.hpp).
+// If checking is off, none of this runs: entry points call it only if `ready` is kNotReady (bind/checked_calls.hpp).
 // Errors: those of the diagnostics (diagnostic.hpp); the text is the recorded detail. Threads: library lock, except
 // is_on().
 #pragma once

@@ -108,7 +108,8 @@ bool take(const p2p::Envelope& envelope, Arrived* note) {
   return true;
 }
 
-// Finds the note of a message; the note of a message found by MPI_Mprobe was stored then.
+// Finds and removes the note of a message; false if there is none. For a message found by MPI_Mprobe, it was stored at
+// that time.
 bool find_note(const Call* call, const p2p::Envelope& envelope, Arrived* note) {
   auto& of_messages = own<Matches>().of_messages;
   const bool probed = call != nullptr && (call->is("MPI_Mrecv") || call->is("MPI_Imrecv")) && !call->before.empty();

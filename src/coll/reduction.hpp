@@ -1,5 +1,5 @@
 // Steps that reductions share. Operands are always in rank order, even for operations that are declared
-// commutative, so that two processes that combine the same operands get bitwise the same result (section 6.9.1).
+// commutative, so that two processes that combine the same operands get bitwise identical results (section 6.9.1).
 //
 // Algorithms see only host or managed memory (execute.cpp stages device buffers).
 #pragma once

@@ -3,8 +3,8 @@
 //
 // The leaders communicate over a Line. Each group gathers the addresses of its members, the leaders exchange them, and
 // every member connects to the other side (p2p/connect_groups.hpp). When all processes of both sides have connected,
-// they agree on a context. An error on any process before that is an error on all processes of both sides. Internal to
-// comm/. Threads: library lock.
+// they agree on a context. If any process has an error before that, all processes of both sides return an error.
+// Internal to comm/. Threads: library lock.
 #pragma once
 
 #include <cstddef>

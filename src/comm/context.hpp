@@ -42,8 +42,8 @@ p2p::Task agree_on_context(Agreement agreement, std::uint32_t* context);
 
 // Releases a context. Contexts that exist from the start stay taken.
 void release_context(std::uint32_t context) noexcept;
-// Releases a context later: once enough others have been released like this that no member can still send messages
-// about this one (consensus.hpp).
+// Defers the release of the context of a communicator that has had consensus operations (consensus.hpp), because other
+// members may still send messages of these. It is released once enough later ones have been deferred.
 void rest_context(std::uint32_t context);
 // Marks as taken the context of a communicator that remains from an earlier use of MPI.
 void keep_context(std::uint32_t context);

@@ -2,8 +2,8 @@
 // the error handler. Works on a revoked communicator.
 //
 // The survivors agree on the failed members (consensus.hpp), then on a context as in any creation, and then on whether
-// that succeeded everywhere without a further failure; if not, they start again. Both groups of an intercommunicator
-// are shrunk.
+// all of them obtained it without a further failure. After a further failure they start again; without one, a member's
+// error ends the operation on all. Both groups of an intercommunicator are shrunk.
 #pragma once
 
 #include "comm/communicator.hpp"

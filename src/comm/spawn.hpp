@@ -1,7 +1,7 @@
 // Dynamic processes (MPI 5.0 chapter 11): spawning, ports, and joining.
 //
 // All functions except those that open and close ports are collective over `comm`. Arguments that are significant at
-// the root are checked only there; an error in them is an error on all processes. A new intercommunicator has the error
+// the root are checked only there; an error in them is returned on all processes. A new intercommunicator has the error
 // handler of `comm` (section 9.3). Errors: MPI_ERR_SPAWN, MPI_ERR_PORT, MPI_ERR_COMM (`comm` is an intercommunicator),
 // those of connect_groups(). Threads: library lock, released during waits.
 #pragma once
@@ -31,8 +31,8 @@ Status open_port(std::string* name);
 // port.
 Status close_port(const std::string& name);
 Status accept(Communicator& comm, int root, const std::string& port, Ref<Communicator>* result);
-// Errors: MPI_ERR_PORT also if the port was closed before it accepted, or did not accept in time. `seconds`: time limit
-// at the root; negative: knob connect_timeout.
+// MPI_Comm_connect. `seconds`: time limit at the root; negative: knob connect_timeout. Errors: MPI_ERR_PORT if `port`
+// is not the name of an open port, or if the other side closes the port or does not accept within the time limit.
 Status connect(Communicator& comm, int root, const std::string& port, double seconds, Ref<Communicator>* result);
 
 // MPI_Comm_join: connects through a connected stream socket, which the program may use again afterwards.

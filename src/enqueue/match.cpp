@@ -1,5 +1,5 @@
-// MPIX_Matchall: the processes exchange cards for their persistent requests, map each other's memory, and agree on
-// which requests streams execute.
+// MPIX_Matchall: the processes exchange descriptions of their persistent requests (Card in matched.hpp), map each
+// other's memory, and agree on which requests streams execute.
 #include <algorithm>
 #include <utility>
 

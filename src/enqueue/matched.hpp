@@ -142,8 +142,8 @@ struct Match {
   [[nodiscard]] bool kernel_waits() const;
   // Copies bytes to the beginning of this process's words. The device's context must be current.
   Status write_words(std::span<const std::byte> bytes) const;
-  // Maps the memory of a side; *address: receives the address of its words in this process. The device's context must
-  // be current.
+  // Maps the memory of a side; false if it cannot be mapped. *address: receives the address of its words in this
+  // process. The device's context must be current.
   bool map(mem::device::Context& device, const Side& side, std::uint64_t* address) const;
   // Fills in the members common to all kinds. `looks`: waits poll the words first, if only other devices write them.
   void set_common(mem::device::Context& device, bool looks, Matched* made) const;

@@ -41,7 +41,7 @@ class MatchedLong final : public Matched {
   [[nodiscard]] std::vector<Release> releases() const override;
 };
 
-// Returns a match for an operation that its processes, all on this host, may execute like this; null for others. The
+// Returns a match for an operation that its processes, all on this host, may execute in this way; null for others. The
 // answer is the same on all processes.
 std::unique_ptr<Match> match_long(p2p::Request& request, const coll::Call& call);
 

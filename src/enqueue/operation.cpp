@@ -25,8 +25,8 @@ namespace {
 // holds about as many, and then blocks the calling thread.
 constexpr std::size_t kMostQueued = 512;
 
-// Maximum number of streams in which kernels wait at a time, each with a few blocks, so they cannot fill the device.
-// Other streams wait themselves.
+// Maximum number of streams in which kernels wait at the same time. Each kernel has a few blocks, so together they
+// cannot fill the device. Other streams wait without kernels.
 constexpr int kMostWaitingStreams = 8;
 // Context in which devices are compared, beyond those of comm::ContextUse.
 constexpr std::uint32_t kDeviceContext = comm::kSurvivorsContext + 3;

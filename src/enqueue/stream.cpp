@@ -16,7 +16,7 @@ std::optional<unsigned> digit(char text) noexcept {
   return static_cast<unsigned>(found - kDigits);
 }
 
-// Reads the bytes of a handle.
+// Reads the bytes of a handle; false if the text does not consist of that many pairs of hexadecimal digits.
 bool read_hex(std::string_view text, void* to, std::size_t bytes) noexcept {
   if (text.size() != 2 * bytes) return false;
   for (std::size_t i = 0; i < bytes; ++i) {

@@ -185,7 +185,7 @@ Known& place_of(const Shape& shape, MPI_Count count, MPI_Datatype element) {
 
 bool predefined(MPI_Datatype type) noexcept { return reinterpret_cast<std::uintptr_t>(type) < kFirstNumber; }
 
-// Finds the cached type for `count` elements of *type in this section.
+// Replaces *type with the cached type for `count` elements of it in this section; false if none is cached.
 bool find_known(const Shape& shape, MPI_Count count, MPI_Datatype* type) {
   const Known& place = place_of(shape, count, *type);
   if (place.element != *type || place.count != count || !same(place.shape, shape)) return false;

@@ -20,8 +20,8 @@ using p2p::Task;
 constexpr std::size_t kPiece = std::size_t{4} << 20;
 constexpr std::size_t kDepth = 2;  // pieces under way: one is copied while the other one is read or written
 
-// A piece on its way. Of a write, the device first copies it into its chunk, from which the worker writes it; of a
-// read, the worker reads it into the chunk first.
+// A piece in progress. In a write, the device copies it into its chunk, and then the worker writes it to the file; in a
+// read, the worker reads it into the chunk, and then the device copies it out.
 struct Piece {
   std::size_t offset = 0, bytes = 0;
   std::size_t moved = 0;  // bytes that the job has moved

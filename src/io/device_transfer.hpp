@@ -1,8 +1,8 @@
 // Device transfer: moves data between device memory and a file, in pieces through pinned memory. While the worker
 // thread reads or writes one piece, the device copies or packs another.
 //
-// Owner: the operation. The pinned memory is that of the device's context (mem/device/pinned_staging.hpp), for the time
-// of the transfer. Threads: library lock.
+// Owner: the operation. The pinned memory is taken from the device's context (mem/device/pinned_staging.hpp) for the
+// duration of the transfer. Threads: library lock.
 #pragma once
 
 #include "io/operation.hpp"

@@ -13,8 +13,9 @@
 
 namespace hr::io {
 
-// *form: receives the committed file form; the type itself if the representation is that of memory. Errors: those of
-// constructors, and of the program's function.
+// *form: receives the file form, committed; the type itself if the file has the representation of memory. Errors: those
+// of the datatype constructors, and that of the program's extent function (MPI_Register_datarep); MPI_ERR_CONVERSION if
+// a predefined type has no size in the representation.
 Status file_form(layout::Datatype& type, const Representation& representation, Ref<layout::Datatype>* form);
 
 }  // namespace hr::io

@@ -69,8 +69,8 @@ void repeat(Draft& draft, Count count, Count stride) {
   draft.dims.insert(draft.dims.begin(), Dim{count, stride});
 }
 
-// Peels off a dimension if the offsets form groups of equal size with one constant stride. `offsets` then holds the
-// first offset of each group.
+// Peels off a dimension if the offsets form groups of equal size with one constant stride; otherwise returns false.
+// Afterwards, `offsets` holds the first offset of each group.
 bool peel(std::vector<Count>& offsets, Dim* dim) {
   const std::size_t total = offsets.size();
   if (total < 2) return false;

@@ -114,8 +114,8 @@ void span_of(const View& view, std::byte** first, std::size_t* bytes);
 Status pack(const View& from, std::size_t offset, std::size_t bytes, std::byte* to);
 Status unpack(const View& to, std::size_t offset, std::size_t bytes, const std::byte* from);
 
-// Copies min(from.packed, to.packed) bytes from one view to another, of any kinds and layouts, in this process.
-// Overlapping buffers are an error of the caller.
+// Copies min(from.packed, to.packed) bytes from one view to another, of any kinds and layouts, in this process. The
+// buffers must not overlap.
 Status copy(const View& from, const View& to);
 
 }  // namespace hr::layout

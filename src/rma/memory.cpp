@@ -117,7 +117,7 @@ bool join_file(Window& window, const Plan& plan, const Place& place) {
   return false;
 }
 
-// Allocates the pages of this process's data.
+// Allocates the pages of this process's data; false if there is no memory.
 bool reserve_own(Window& window, const Plan& plan) {
   for (std::size_t i = 0; i < plan.offsets.size(); ++i) {
     const auto bytes = static_cast<std::size_t>(window.own().bytes);

@@ -323,7 +323,7 @@ bool advance_all(IntrusiveList<OriginOperation, &OriginOperation::link>& list) {
   return moved;
 }
 
-// Ends operations whose target has failed.
+// Ends operations whose target has failed; true if something moved.
 bool fail_pending() {
   bool moved = false;
   for (OriginOperation* each = state->asked.front(); each != nullptr;) {

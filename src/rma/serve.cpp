@@ -196,7 +196,7 @@ void end(Service& self) {
   delete &self;
 }
 
-// Takes the lock for another process, and notifies it.
+// Takes the lock for another process, and notifies it; false if the lock is not free.
 bool try_lock(LockWaiter& waiter) {
   LockWord& word = waiter.window->own().control->lock;
   const bool has_it = waiter.exclusive ? word.try_exclusive(&waiter.waits) : word.try_shared();

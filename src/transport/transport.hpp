@@ -212,7 +212,7 @@ class Transport {
   // retry); some of the data may then have been copied. An error in `done` is that of the path, which Handlers::failed
   // also reports. `done`: complete when all of the data has arrived; null: the copy is complete on return, which is
   // possible only for memory without a key. In that case get(), like put(), needs no library lock, and several threads
-  // may call it at a time.
+  // may call it at once.
   virtual Status get(int /*proc*/, const RemoteKey* /*key*/, std::span<const RemotePart> /*parts*/,
                      Operation* /*done*/) {
     return Errc::kUnsupportedOperation;
@@ -247,8 +247,8 @@ class Transport {
   // Let threads sleep. arm() returns nothing if a message has arrived already. From then on an arriving message, or
   // wake(), ends the sleep() called with the value that arm() returned, even if that sleep() has not begun yet,
   // whatever other threads do meanwhile; each such value is for exactly one sleep(), which must follow. Several threads
-  // may sleep at a time; sleep() and wake() need no library lock. Only one transport of a process can sleep (the one
-  // with the doorbell); the default cannot.
+  // may sleep at once; sleep() and wake() need no library lock. Only one transport of a process can sleep (the one with
+  // the doorbell); the default cannot.
   [[nodiscard]] virtual bool can_sleep() const noexcept { return false; }
   [[nodiscard]] virtual std::optional<std::uint32_t> arm() { return std::nullopt; }
   virtual void sleep(std::uint32_t /*armed*/, double /*at_most_seconds*/) {}

@@ -1,6 +1,6 @@
 // Files and device memory of many pieces (src/io/device_transfer.hpp): reads that end within the first, a middle or the
 // last piece leave the rest of the buffer alone and report the bytes that there were; writes to a full device end with
-// an error; blocking and nonblocking, several at a time.
+// an error; blocking and nonblocking, several at once.
 #include <unistd.h>
 
 #include <cstdio>

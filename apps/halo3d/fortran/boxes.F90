@@ -9,8 +9,8 @@ module boxes
   integer, parameter, public :: fields = 3            ! field f moves along axis f
   character, parameter, public :: axis_names(3) = ['x', 'y', 'z']
 
-  ! Own points along an axis are numbered from 1, 0 and points + 1 are its halo. Way 1 is towards higher coordinates,
-  ! way 2 towards lower ones.
+  ! Along an axis, own points are numbered from 1 to `points`; 0 and points + 1 are the halo. Way 1 is towards higher
+  ! coordinates, way 2 towards lower ones.
   type :: box
     type(MPI_Comm) :: comm
     integer :: ranks = 1, rank = 0
@@ -23,8 +23,8 @@ module boxes
 
 contains
 
-  ! False, with numbers that would work, if ranks or points cannot be divided like this. `procs` and `size` are 0 if not
-  ! given.
+  ! Returns false, with a message that suggests valid numbers, if the ranks or the points cannot be divided as
+  ! requested. `procs` and `size` are 0 if not given.
   logical function make_box(procs, size, local, way, b, message) result(good)
     integer, intent(in) :: procs(3), size(3), local(3), way
     type(box), intent(out) :: b

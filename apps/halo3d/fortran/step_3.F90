@@ -39,8 +39,8 @@ contains
     call watch%lap(updating)
   end subroutine staged
 
-  ! Treats a part of a larger array as one of one dimension: GCC 12 copies too much of sections like out(1:length, 2:2,
-  ! 1:1).
+  ! Passes a part of a larger array as a one-dimensional one, because GCC 12 copies too much of a section such as
+  ! out(1:length, 2:2, 1:1).
   subroutine to_host(part, length)
     integer, intent(in) :: length
     real, intent(inout) :: part(length)

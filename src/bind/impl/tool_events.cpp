@@ -111,7 +111,8 @@ void tell_dropped(Registration& registration) {
   registration.dropped_handler(count, &registration, 0, MPI_T_CB_REQUIRE_NONE, registration.callbacks[0].user_data);
 }
 
-// Called in a round of progress, when no operation is in an intermediate state.
+// Passes the waiting events to their callbacks; true if there were any. A progress hook, so no operation is in an
+// intermediate state.
 bool hand_out(void* /*unused*/) {
   State& all = state();
   if (all.handing_out) return false;

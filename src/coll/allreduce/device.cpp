@@ -14,7 +14,7 @@ using device::DeviceBuffers;
 
 constexpr Count kGrain = 256;  // elements
 
-// The inputs are all contributions in rank order, so that the result is bitwise the same everywhere.
+// The inputs are all contributions in rank order, so that the results are bitwise identical on all processes.
 Status reduce(const Call& call, DeviceBuffers& buffers, bool push) {
   layout::device::Reduction reduction;
   device::take_part(reduction, call.recv.all().count, kGrain, push ? call.rank() : 0, push ? call.size() : 1);

@@ -22,8 +22,8 @@ std::size_t index(int i) noexcept { return static_cast<std::size_t>(i); }
 constexpr std::size_t kLong = 4096;
 
 // Returns the index of the process on host `from` that carries the blocks for process `target` (an index) on host `to`.
-// Between hosts of equal size, `target` also carries the blocks for that process, so that both directions use one
-// connection.
+// If the hosts have equally many processes, `target` in turn carries the blocks for the returned process, so that both
+// directions use the same connection.
 int carrier(const Hosts& hosts, int from, int to, int target) {
   const auto carriers = static_cast<int>(hosts.ranks(from).size());
   return from == to ? target : ((from + to - target) % carriers + carriers) % carriers;

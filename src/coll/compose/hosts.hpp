@@ -1,9 +1,9 @@
 // Hosts: the distribution of a communicator's processes over hosts. Used by compositions, which are algorithms that
 // call others over the processes of one host and over one process of each host.
 //
-// Hosts are numbered in the order of their lowest ranks. The speaker of a host, its process in operations between
-// hosts, is its first process, unless the operation's root is there. Owner: the Members of the communicator. Threads:
-// library lock; logically const.
+// Hosts are numbered in the order of their lowest ranks. The speaker of a host (its leader, in other libraries) is the
+// process that takes part in operations between hosts: the root, if it is on the host, else the host's first process.
+// Owner: the Members of the communicator. Threads: library lock; logically const.
 #pragma once
 
 #include <memory>

@@ -24,7 +24,7 @@ namespace hr::coll::shared {
   return (span + kCacheLine - 1) / kCacheLine * kCacheLine;
 }
 
-// True if there are flags for partials up to `last`, and space for `places` of them at a time.
+// True if there are flags for partials up to `last`, and space for `places` of them at once.
 [[nodiscard]] constexpr bool partials_fit(const Query& query, int last, int places) noexcept {
   return has_flag_lines(query) && last <= kPartials &&
          partial_room(query.span) * static_cast<std::size_t>(places) <= kRoomBytes;

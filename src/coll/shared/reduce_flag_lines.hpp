@@ -1,7 +1,7 @@
 // Reductions of vectors that are next to flag lines. The vectors keep the layout of their type, so that every operation
 // can be applied to them.
 //
-// Operands are combined in the same order as by the algorithms that send messages: a program gets bitwise the same
+// Operands are combined in the same order as by the algorithms that send messages: a program gets a bitwise identical
 // result whether it calls the blocking, the non-blocking or the persistent form, early or late (as section 6.9.1
 // recommends).
 #pragma once

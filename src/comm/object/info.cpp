@@ -31,8 +31,8 @@ void set_if_fits(Info& info, std::string_view key, std::string_view value) {
   if (!value.empty() && value.size() < abi::kMaxInfoVal) static_cast<void>(info.set(key, value));
 }
 
-// Sets the known keys of section 11.2.1 (MPI_Info_create_env). "thread_level" is omitted: its value is the level
-// requested before the program started, which is not possible here, not the level that MPI_Init provides.
+// Sets the keys of section 11.2.1 (MPI_Info_create_env) whose values are known. "thread_level" is omitted: its value is
+// the level requested before the program started, which is not possible here, and not the level that MPI_Init provides.
 void fill(Info& info, const std::string& command, const std::string& arguments) {
   set_if_fits(info, "command", command);
   set_if_fits(info, "argv", arguments);

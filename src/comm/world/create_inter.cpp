@@ -23,8 +23,8 @@ struct News {
   std::uint64_t bytes = 0;
 };
 
-// Broadcasts the leader's data to its group: its status, the bridge, and `remote`, the processes of the other side. An
-// error of the leader becomes an error on its whole group, so that no member waits for a leader that has left.
+// Broadcasts the leader's data to its group: its status, the bridge, and `remote`, the processes of the other side. If
+// the leader has an error, all members of its group return one, so that none waits for a leader that has left.
 Status spread(const Members& members, const Status& at_leader, Bridge* bridge, Blob* remote) {
   News news{at_leader.code(), bridge->remote_leader, bridge->context, bridge->tag, remote->size()};
   HR_TRY(p2p::run_blocking(broadcast(members, bridge->leader, &news, sizeof news)));

@@ -1,8 +1,9 @@
 // Moves: the host engine's loops over memory, one set for each kind of vector unit, and the choice among the sets.
 //
-// A layout's segments have one length, so the loop is selected by length once, at commit (Layout::moves), and no loop
-// decides anything per segment. The sets are one source (loops.hpp) compiled for several instruction sets; on first use
-// the library selects the best one that the machine can run. Owner: static data. Threads: any.
+// If all segments of a layout have the same length, or can be divided into pieces of one length, the loop is selected
+// by that length once, at commit (Layout::moves), and nothing is decided per segment. Blocks of other layouts are moved
+// one by one. The sets are one source (loops.hpp) compiled for several instruction sets; on first use the library
+// selects the best one that the machine can run. Owner: static data. Threads: any.
 #pragma once
 
 #include <cstddef>

@@ -80,8 +80,8 @@ Status not_exported(const char* why, DeviceAddress at) {
   return fail(Errc::kUnsupportedOperation, "memory in chunks at %#llx is not exported: %s", at, why);
 }
 
-// Finds the chunk that contains an address. Drivers differ in which pair of attributes describes the chunk and which
-// describes the whole reservation; the smaller range is the chunk.
+// Finds the chunk that contains an address; false if the driver reports none. Drivers differ in which pair of
+// attributes describes the chunk and which describes the whole reservation; the smaller range is the chunk.
 bool chunk_at(DeviceAddress address, DeviceAddress* base, std::uint64_t* bytes) noexcept {
   constexpr int kAnswers[][2] = {{kAttributeMappingBase, kAttributeMappingSize},
                                  {kAttributeRangeStart, kAttributeRangeSize}};

@@ -23,8 +23,8 @@ struct Contexts final : FileState {
   bool kernels_noted = false;                 // true once the absence of kernels has been logged
 };
 
-// *id: the context's id, which differs from that of a destroyed context at the same address; 0 if the driver has no
-// ids.
+// Gets the context's id, which differs from that of a destroyed context at the same address; 0 if the driver has no
+// ids. False if the context does not exist.
 bool current_id(ContextHandle handle, std::uint64_t* id) {
   unsigned long long value = 0;
   if (driver().context_id != nullptr && driver().context_id(handle, &value) != kSuccess) return false;

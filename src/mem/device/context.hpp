@@ -28,9 +28,9 @@ class ResidentCopier;
 
 class Context {
  public:
-  // *context: the context in which work on this (device or managed) memory runs, which is the one that it was allocated
-  // in. Pool and VMM memory has none; for it, the device's primary context or else the caller's current one. The twin
-  // of that context for independent memory.
+  // *context: the context in which work on this device or managed memory runs. This is the one in which it was
+  // allocated; for pool and VMM memory, which belongs to no context, the device's primary context or else the caller's
+  // current one. For independent memory, it is the twin of that context.
   static Status of(const Location& location, Context** context);
   // Creates everything that independent work needs, so that it need not call driver functions that wait for all streams
   // while the program's stream waits for this work. The context must be current.

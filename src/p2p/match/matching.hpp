@@ -5,7 +5,7 @@
 // wildcard are found through bins by (source, tag), so that lookups stay short even with very many entries. Receives
 // with a wildcard stay in the list; the older of the two candidates wins by sequence number. Owner: the Matcher owns
 // Unexpected records until they are taken; posted Requests belong to the code that started them. Threads: the lock of
-// the channel to which the context belongs: the library lock, or that of a Channel (channel/channel.hpp).
+// the channel to which the context belongs: the library lock, or that of a Channel (p2p/channel.hpp).
 #pragma once
 
 #include <cstdint>

@@ -20,7 +20,8 @@ namespace {
 
 using wire::Kind;
 
-// Both complete a receive from eager data: finish_plain() handles only the usual case.
+// Both complete a receive with eager data. finish_plain() handles only the usual case, contiguous host memory that is
+// large enough, and returns false in all others.
 inline bool finish_plain(Request& receive, const Envelope& envelope, const std::byte* payload, std::size_t bytes) {
   if (bytes > receive.view_.packed || !receive.view_.is_contiguous_host()) [[unlikely]]
     return false;

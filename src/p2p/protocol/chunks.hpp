@@ -31,8 +31,8 @@ class Chunks {
   [[nodiscard]] std::uint64_t id() const noexcept { return device_.id(); }
   [[nodiscard]] bool on_device() const noexcept { return host_.empty(); }
   [[nodiscard]] std::size_t chunk_bytes() const noexcept { return chunk_bytes_; }
-  // Returns the size of the pieces of a message, of which several are to be pending at a time: `least` is worth a copy
-  // of its own.
+  // Returns the size of the pieces of a message, small enough for several to be pending at once: from `least`, the
+  // smallest size worth a separate copy, to the size of a chunk.
   [[nodiscard]] std::size_t piece_bytes(std::size_t message_bytes, std::size_t least) const noexcept;
 
   // Pins host memory for copies of views like this one, unless it is pinned already.

@@ -72,8 +72,8 @@ void end(Get& get, Status status) {
   finish_rendezvous(*get.receive, status);
 }
 
-// Polls the latest copy first: if it is complete, the driver need not be queried about earlier ones on its stream
-// (WorkEvent).
+// True if a copy has ended. Polls the latest copy first: if it is complete, the driver need not be queried about
+// earlier ones on its stream (WorkEvent).
 bool poll_gets() {
   bool moved = false;
   for (std::size_t i = state().gets.size(); i-- > 0;) {

@@ -1,7 +1,7 @@
 // Freed exports: device memory of this process that it has freed while other processes still have it mapped. It stays
-// in use until they unmap it, so a message requests that: from time to time while messages are sent, and before any
-// other memory is exported, which may be at the same address. Owner: process-wide, from p2p::init() to the start of
-// p2p::finalize(). Threads: library lock.
+// in use until they unmap it, so this process asks them to do so (wire::Kind::kRevoke): from time to time while
+// messages are sent, and before it exports other memory, which may be at the same address. Owner: process-wide, from
+// p2p::init() to the start of p2p::finalize(). Threads: library lock.
 #pragma once
 
 #include <span>

@@ -33,8 +33,8 @@ void end(Request& send, Request& receive, Status status) {
   finish_send(send, Completion{});
 }
 
-// Polls the latest copy first: if it is done, the driver need not be queried about earlier ones on its stream
-// (WorkEvent).
+// Progress hook: true if a copy has ended. Polls the latest copy first: if it is complete, the driver need not be
+// queried about earlier ones on its stream (WorkEvent).
 bool advance(void*) {
   bool moved = false;
   for (std::size_t i = state().moving.size(); i-- > 0;) {

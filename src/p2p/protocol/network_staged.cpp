@@ -182,8 +182,8 @@ bool advance(void*) {
   return moved;
 }
 
-// Leaves short messages to the stream protocol, whose blocking copy takes less time than all this. The copies overlap
-// with the network, except for the first and the last.
+// Does not apply to messages shorter than a chunk, for which the blocking copy of the stream protocol is faster than a
+// pipeline. The copies overlap with the network, so the estimate does not include them.
 Estimate probe(const MessageClass& message, const transport::Caps& caps) {
   if (caps.same_node || caps.same_address_space || !caps.rendezvous) return kNotApplicable;
   const bool from_device = message.from_device() || (message.flags & wire::kManaged) != 0;

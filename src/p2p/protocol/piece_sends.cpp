@@ -56,7 +56,7 @@ Status pack(const Message& message, Piece& piece) {
                          message.chunks->on_device() ? ChunkCopy::In::kDevice : host, message.proc);
 }
 
-// Sends a piece through the transport if it has room, as receivers have all chunks and do not give them back.
+// If receivers have held all chunks for too long, sends a piece through the transport instead; true if it was sent.
 bool bypass(Message& message) {
   Request& send = *message.send;
   if (!has_more(message) || !message.pieces.empty()) return false;

@@ -296,7 +296,7 @@ void write_backs() {
   }
 }
 
-// Advances the pending copies.
+// Progress hook: advances the pending copies.
 bool advance(void*) {
   State& all = state();
   if (!all.to_read.empty()) read_fronts(true);
@@ -313,8 +313,8 @@ Status begin(const ReadyToSend& rts, Request& receive) {
   Known& sender = known(receive.proc_);
   // If processes share cores, a sender that helps would compete with the reader for a core.
   if (!receive.view_.where.pinned && !node_oversubscribed()) {
-    // Tests whether reading is permitted before a message is sent to the sender. No more than that is copied
-    // immediately, as the message may have matched its receive within a call that should return soon.
+    // Reads a few bytes before it asks the sender for help, to test whether reading is permitted. The rest is copied
+    // later, as the message may have matched its receive within a call that should return soon.
     if (!sender.readable) HR_TRY(read(receive, address, 0, std::min(kTestReadBytes, receive.total_)));
     sender.readable = true;
     const std::size_t word = free_word(memory_of(receive.proc_).shared_words(engine()->rank));

@@ -39,7 +39,7 @@ Sender& sender_of(int proc) { return state().senders[proc]; }
 
 std::span<std::byte> shared_memory(int from_proc) { return peer_of(from_proc).transport->staging(from_proc); }
 
-// Pins the sender's shared memory for the device of this view.
+// Pins the sender's shared memory for the device of this view; false if that is not possible, which is logged once.
 bool pin(Sender& sender, std::span<std::byte> memory, const layout::View& data) {
   if (sender.pin_refused) return false;
   if (layout::device::pin(data, memory, &sender.pinned).ok()) return true;

@@ -133,7 +133,8 @@ void deliver_not_cancelled(int from, const transport::Header& header, const std:
 
 constexpr Arrival kArrivals[] = {arrival<deliver_not_cancelled>(wire::Kind::kNotCancelled)};
 
-// Called if the receiver could not receive the data, and will not request it again.
+// Called if the receiver could not receive the data, and will not request it again. False: this protocol no longer
+// needs it, either.
 bool released(Request& send) {
   detach(send);
   return false;

@@ -83,7 +83,7 @@ Status publish_address(std::string_view network, int rank, std::span<const std::
 
 namespace {
 
-// Removes the host's name from the end.
+// Removes and returns the host's name from the end; false if there is none.
 bool split(std::vector<std::byte>* bytes, std::string* host) {
   if (bytes->empty()) return false;
   const auto length = std::to_integer<std::size_t>(bytes->back());

@@ -43,7 +43,7 @@ class Sleepers {
   bool add_bell();
 
   mutable std::mutex mutex_;
-  std::deque<Bell> bells_;  // as many as the maximum number of threads armed at a time
+  std::deque<Bell> bells_;  // as many as the maximum number of threads armed at once
   int arrivals_ = -1;
 };
 

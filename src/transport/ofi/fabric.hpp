@@ -22,7 +22,7 @@ namespace hr::transport::ofi {
 struct Registration {
   fid_mr* region = nullptr;
   void* descriptor = nullptr;  // for local accesses
-  std::uint64_t key = 0;       // for accesses of others
+  std::uint64_t key = 0;       // for accesses by others
   std::uint64_t base = 0;      // address of the first byte in accesses by others
 };
 
@@ -34,7 +34,7 @@ class Fabric {
   Fabric& operator=(const Fabric&) = delete;
 
   // kOnLoopback: no process on another machine will be connected. kOnLoopbackIfAlone: the processes to be connected are
-  // not known yet, so a machine without a network serves those on it.
+  // not known yet; on a machine without a network, only those on this machine can connect.
   enum class Listens { kForOtherHosts, kOnLoopbackIfAlone, kOnLoopback };
   // `least_landing`: space that a message needs in a multi-receive buffer.
   // Errors: MPI_ERR_OTHER with the provider and its reason.

@@ -11,7 +11,7 @@
 namespace hr::transport::ofi {
 namespace {
 
-// Number of pieces of a message that are read at a time: in place, and into memory from which they are unpacked.
+// Number of pieces of a message that are read at once: in place, and into memory from which they are unpacked.
 constexpr std::size_t kPiecesInPlace = 2;
 constexpr std::size_t kPieceInPlace = std::size_t{8} << 20;
 constexpr std::size_t kPiecesUnpacked = 2;

@@ -1,9 +1,9 @@
 // Requests: operations submitted to libfabric, and those that it could not accept yet.
 //
-// A provider refuses an operation while it connects or has no space; the operation waits here and is tried again with
-// every round of progress, past those to other processes. Operations to a process that has not been heard from wait at
-// its line (greeting.hpp). Owner: the transport owns this; the code that starts a request owns it until done() is
-// called. Threads: library lock.
+// A provider refuses an operation while it connects or has no space; the operation then waits here and is retried in
+// every round of progress, and does not hold up operations to other processes. Operations to a process that has not
+// answered the greeting yet wait in Line::held (greeting.hpp). Owner: the transport owns this; the code that starts a
+// request owns it until done() is called. Threads: library lock.
 #pragma once
 
 #include <rdma/fabric.h>

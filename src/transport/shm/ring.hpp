@@ -171,7 +171,7 @@ class Producer {
   [[nodiscard]] std::byte* reserved() const noexcept;
   // Writes the location of the last reservation into its cell.
   void write_place(Cell& cell) const noexcept;
-  // Sends a payload of any length; called if send() cannot send it within a cell.
+  // Sends a payload of any length; false if there is no space. Called if send() cannot send it within a cell.
   bool send_long(const Header& header, const void* payload, std::size_t bytes) noexcept;
   // Returns the location for a payload that takes `room` bytes, free or not, but never across the end of a lap.
   [[nodiscard]] Place next_place(std::size_t room) const noexcept {

@@ -366,8 +366,8 @@ Status Shm::connect(int proc) {
   return kOk;
 }
 
-// Checks whether a peer shares this process's cache, but only if that makes a difference. This needs the peer's pid, so
-// it waits a moment for a process that is just starting.
+// Returns the tuned eager limit for this peer; 0: not tuned. If there is a separate limit for processes that share a
+// cache, looks up the peer's cache by its pid, and waits a moment for a process that is just starting.
 std::size_t Shm::tuned_eager_bytes(int proc) const {
   const auto same_host = tuned_for_peers("eager_bytes", "same-host");
   const auto same_cache = tuned_for_peers("eager_bytes", "same-cache");

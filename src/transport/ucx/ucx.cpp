@@ -605,9 +605,11 @@ void Ucx::decline_rendezvous(int /*proc*/, RendezvousData data) noexcept {
 
 // --- receiving ---
 
-// Delivers from within UCX if it is the message's turn, so that nothing is copied twice: handlers send and connect,
-// which UCX allows there, and make no progress. The head precedes the payload; in a ready-to-send message it is
-// separate. UCX releases rendezvous data that is not passed on, as the return value says that it has been handled.
+// Callback of UCX for each active message. If the message is the next one of its sender, it is delivered here, which
+// saves a copy: handlers send and connect, which UCX permits in a callback, but make no progress. An eager message is a
+// network::Head followed by the payload, both in `data`. In a rendezvous, `header` holds them, and `data` is the
+// descriptor with which the data is received later; if the message is dropped, the callback returns UCS_OK, and UCX
+// releases the descriptor.
 ucs_status_t Ucx::arrive(void* argument, const void* header, std::size_t header_bytes, void* data, std::size_t bytes,
                          const ucp_am_recv_param_t* how) {
   network::Inbox& inbox = static_cast<Ucx*>(argument)->inbox_;

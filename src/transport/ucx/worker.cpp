@@ -17,7 +17,7 @@ constexpr unsigned kMajor = 1;
 constexpr unsigned kMinor = 13;
 
 constexpr double kMostGrace = 8;  // seconds, as in mpiexec
-constexpr int kRails = 2;         // maximum number of networks that a long message uses at a time
+constexpr int kRails = 2;         // maximum number of networks that a long message uses at once
 
 using Settings = std::vector<std::pair<const char*, std::string>>;
 

@@ -1,4 +1,4 @@
-// Alone: a part of a test whose operations streams carry out without the library's thread, if they can.
+// Alone: a part of a test whose operations streams execute without the library's thread, if they can.
 #pragma once
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// Persistent bcast, allgather and reduce_scatter that MPIX_Matchall has matched, so that kernels carry them out in the
+// Persistent bcast, allgather and reduce_scatter that MPIX_Matchall has matched, so that kernels execute them in the
 // buffers of all ranks: random lengths, roots, types, operations, alignments, in place, in a stream and in graphs; then
 // ranks that wait in different orders. The seed is printed.
 //
@@ -114,7 +114,7 @@ class Collective {
     }
   }
 
-  // True if streams must carry it out wherever kernels wait: its elements are few, or lie alike in all buffers.
+  // True if streams must execute it where kernels wait: its elements are few, or equally aligned in all buffers.
   [[nodiscard]] bool suits_kernels() const {
     constexpr std::size_t kFew = 60000;
     if (std::ranges::find(plan_.counts, 0) != plan_.counts.end()) return false;

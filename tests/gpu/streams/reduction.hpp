@@ -96,7 +96,7 @@ class Reduction {
     (what_.in_place ? to_ : from_).put(values(lane_.rank, seed));
     if (!what_.in_place) to_.put(Bytes(bytes() + before(), 0xa5));
   }
-  // Combines the operands from the first rank to the last, so all ranks get bitwise the same result.
+  // Combines the operands from the first rank to the last, so all ranks get bitwise identical results.
   void check(unsigned seed, const char* where) {
     Bytes wanted = values(0, seed);
     for (int rank = 1; rank < lane_.size; ++rank) {

@@ -151,7 +151,7 @@ void all_reductions(const Kind<T>& kind, Trial t) {
   }
 }
 
-// All ranks have bitwise the same result, although sums of doubles depend on the order.
+// All ranks get bitwise identical results, although sums of doubles depend on the order.
 void same_bits_everywhere(const Trial& t) {
   std::vector<double> send(static_cast<std::size_t>(t.count));
   std::vector<double> recv(send.size(), -1);

@@ -138,7 +138,7 @@ void from_groups(const check::Environment& mpi) {
   CHECK_OK(MPI_Group_free(&world));
 }
 
-// A wrong argument on the leader is an error on all processes.
+// A wrong argument on the leader is reported as an error on all processes.
 void mistakes(const check::Environment& mpi, const Halves& halves) {
   MPI_Comm comm = halves.own;
   CHECK_OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
