@@ -12,7 +12,7 @@ function(hr_find_ofi result)
     if(HEADRACE_TESTS)
       set(kind WARNING)
     endif()
-    message(${kind} "Headrace: no libfabric headers found; jobs span hosts by UCX alone "
+    message(${kind} "Headrace: no libfabric headers found; jobs span hosts without libfabric "
                     "(Debian: libfabric-dev, or set HEADRACE_OFI_INCLUDE_DIR)")
     return()
   endif()
@@ -21,7 +21,7 @@ function(hr_find_ofi result)
   list(JOIN numbers "." version)
   if(version VERSION_LESS 1.9)
     message(WARNING "Headrace: libfabric in ${HEADRACE_OFI_INCLUDE_DIR} is ${version}, 1.9 is needed; "
-                    "jobs span hosts by UCX alone")
+                    "jobs span hosts without libfabric")
     return()
   endif()
   message(STATUS "Headrace: network transport ofi compiled with libfabric ${version} (${HEADRACE_OFI_INCLUDE_DIR})")

@@ -13,12 +13,12 @@ function(hr_find_ucx result)
   find_path(HEADRACE_UCX_INCLUDE_DIR ucp/api/ucp.h PATHS ${package_dirs} ${own_dirs}
             DOC "UCX's headers for the network transport")
   if(NOT HEADRACE_UCX_INCLUDE_DIR)
-    # A build with tests is expected to have UCX, as the tests of several hosts would otherwise be omitted silently.
+    # A build with tests is expected to have UCX, as its tests would otherwise be omitted silently.
     set(kind STATUS)
     if(HEADRACE_TESTS)
       set(kind WARNING)
     endif()
-    message(${kind} "Headrace: no UCX headers found; jobs cannot span hosts "
+    message(${kind} "Headrace: no UCX headers found; jobs span hosts without UCX "
                     "(pip install libucx-cu13, or set HEADRACE_UCX_INCLUDE_DIR)")
     set(${result} "" PARENT_SCOPE)
     return()
