@@ -9,7 +9,7 @@ Status create(const Job& /*job*/, const Handlers& /*handlers*/, std::unique_ptr<
   *out = std::make_unique<network::Unavailable>(
       "ofi",
       "processes of this job share no memory, and this library was built without libfabric: build it with libfabric's "
-      "headers (the system's libfabric-dev), or use UCX (HEADRACE_NETWORK=ucx)");
+      "headers (the system's libfabric-dev), or use TCP (HEADRACE_NETWORK=tcp), which needs no library");
   return kOk;
 }
 

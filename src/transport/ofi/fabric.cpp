@@ -129,7 +129,7 @@ Status Fabric::choose(Listens listens) {
   return fail(
       Errc::kOther,
       "ofi: no provider of libfabric serves here%s%s%s%s (available: %s; `fi_info -t FI_EP_RDM` lists them): set "
-      "HEADRACE_OFI_PROVIDER or HEADRACE_NETWORK_DEVICES to others, or use UCX (HEADRACE_NETWORK=ucx)",
+      "HEADRACE_OFI_PROVIDER or HEADRACE_NETWORK_DEVICES to others, or use TCP (HEADRACE_NETWORK=tcp)",
       wanted.empty() ? "" : ", HEADRACE_OFI_PROVIDER=", wanted.c_str(), by_devices ? ", HEADRACE_NETWORK_DEVICES=" : "",
       knobs().network_devices.c_str(), seen.empty() ? library_.text(answer).c_str() : seen.c_str());
 }

@@ -39,8 +39,9 @@ Status load(Library* out) {
   if (library == nullptr) {
     return fail(
         Errc::kOther,
-        "processes of this job share no memory, and libfabric, which reaches other hosts, is not found (%s). "
-        "Install it (Debian: libfabric1), say where %s is (HEADRACE_OFI_DIR), or use UCX (HEADRACE_NETWORK=ucx)",
+        "processes of this job share no memory, and libfabric, which is to carry their messages, is not found (%s). "
+        "Install it (Debian: libfabric1), say where %s is (HEADRACE_OFI_DIR), or use TCP (HEADRACE_NETWORK=tcp), which "
+        "needs no library",
         tried.c_str(), kName);
   }
   const char* missing = nullptr;

@@ -8,8 +8,8 @@ namespace {
 Status create(const Job& /*job*/, const Handlers& /*handlers*/, std::unique_ptr<Transport>* out) {
   *out = std::make_unique<network::Unavailable>(
       "ucx",
-      "processes of this job share no memory, and this library was built without UCX, which reaches other hosts: build "
-      "it with UCX's headers (pip install libucx-cu13, or the system's libucx-dev)");
+      "processes of this job share no memory, and this library was built without UCX: build it with UCX's headers (pip "
+      "install libucx-cu13, or the system's libucx-dev), or use TCP (HEADRACE_NETWORK=tcp), which needs no library");
   return kOk;
 }
 

@@ -156,11 +156,11 @@ Status load(Library* out) {
   std::string tried;
   void* const library = open_any(&tried);
   if (library == nullptr) {
-    return fail(
-        Errc::kOther,
-        "processes of this job share no memory, and UCX, which reaches other hosts, is not found (%s). Install it "
-        "(pip install 'headrace[ucx]', or libucx-cu13), or say where %s is (HEADRACE_UCX_DIR)",
-        tried.c_str(), kName);
+    return fail(Errc::kOther,
+                "processes of this job share no memory, and UCX, which is to carry their messages, is not found (%s). "
+                "Install it (pip install 'headrace[ucx]', or libucx-cu13), say where %s is (HEADRACE_UCX_DIR), or use "
+                "TCP (HEADRACE_NETWORK=tcp), which needs no library",
+                tried.c_str(), kName);
   }
   quieten(library);
   HR_TRY(find_functions(library, out));
