@@ -7,8 +7,8 @@ from pathlib import Path
 
 from headrace import installation
 from headrace.bench.child import Failed
-from headrace.doctor import amd, gpu
-from headrace.doctor.checks import ofi, ucx
+from headrace.doctor import amd, gpu, libraries
+from headrace.doctor.checks import network
 from headrace.doctor.facts import Facts
 
 FORMAT = 1
@@ -28,12 +28,21 @@ def _compiler(wrapper: Path) -> dict:
     return {"command": found.stdout.strip()}
 
 
-def _library(check, prefix: Path) -> dict:
-    """Returns the version and location of a network library, as found by its doctor check."""
-    found = check.find(Facts(prefix=prefix))
+def _library(name: str, facts: Facts) -> dict:
+    """Returns the version and location of a network library."""
+    found = libraries.find(facts, name)
     if isinstance(found, str):
         return {"version": None, "why": found}
     return {"version": found[0], "library": str(found[1])}
+
+
+def _networks(facts: Facts) -> dict:
+    chosen = network.choose(facts)
+    one = network.interface(facts)
+    return {"shared_memory": "within a host",
+            "between_hosts": {"transport": chosen.transport or None, "why": chosen.why},
+            "tcp": {"interface": one.name if one else None, "address": one.address if one else None},
+            "ucx": _library(libraries.UCX, facts), "libfabric": _library(libraries.OFI, facts)}
 
 
 def _gpus() -> dict:
@@ -71,7 +80,7 @@ def describe(prefix: Path) -> dict:
         "options": {"threads": "MPI_THREAD_MULTIPLE", "files": "MPI-IO", "fault_tolerance": "ULFM (mpiexec --enable-recovery)",
                     "gpu_buffers": "CUDA, HIP", "started_by": ["mpiexec", "PMI-1", "PMI-2", "PMIx"],
                     "extensions": ["cuda", "hip", "ulfm", "float16", "prequest"]},
-        "networks": {"shared_memory": "within a host", "ucx": _library(ucx, prefix), "libfabric": _library(ofi, prefix)},
+        "networks": _networks(Facts(prefix=prefix)),
         "gpus": _gpus(),
         "amd_gpus": _amd_gpus(),
     }

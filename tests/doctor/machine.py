@@ -12,10 +12,12 @@ from headrace.bench.child import Failed  # noqa: E402 (the path comes first)
 from headrace.doctor.check import run_all  # noqa: E402
 from headrace.doctor.checks import CHECKS  # noqa: E402
 from headrace.doctor.facts import UNLIMITED, Facts, Space  # noqa: E402
+from headrace.doctor.interfaces import Interface  # noqa: E402
 
 GIB = 1 << 30
 CONFIG = "name  value  origin\nverbose  0  default\neager_bytes  16384  default\n"
 UCX_DEVICES = "# Transport: self\n#    Device: memory\n# Transport: tcp\n#    Device: eth0\n#    Device: lo\n"
+INTERFACES = [Interface("lo", "127.0.0.1", loopback=True), Interface("eth0", "10.0.0.5")]
 NO_GPU = {"driver": {"state": "missing"}, "nvml": {"state": "missing"}}
 FILES = {
     "/proc/meminfo": "MemTotal:       16777216 kB\n",
@@ -44,6 +46,7 @@ class MachineTest(unittest.TestCase):
                            locked=(UNLIMITED, UNLIMITED), files=(4096, 4096), address_space=(UNLIMITED, UNLIMITED),
                            file_size=(UNLIMITED, UNLIMITED), stack=(8 << 20, UNLIMITED), space=lambda path: Space(8 * GIB, 8 * GIB),
                            prefix=self.root / "headrace", run=self.run_program, try_single_copy=lambda: "",
+                           interfaces=lambda: INTERFACES,
                            try_gpus=lambda: NO_GPU, try_amd=lambda: {"state": "missing"})
 
     def write(self, path, text=""):
@@ -84,4 +87,4 @@ class MachineTest(unittest.TestCase):
         self.assertNotIn(id_, self.findings())
 
 
-__all__ = ["FILES", "GIB", "NO_GPU", "ROOT", "Failed", "Facts", "MachineTest", "Space", "UNLIMITED"]
+__all__ = ["FILES", "GIB", "INTERFACES", "NO_GPU", "ROOT", "Failed", "Facts", "Interface", "MachineTest", "Space", "UNLIMITED"]

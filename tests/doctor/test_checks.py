@@ -6,15 +6,15 @@ import os
 import struct
 import unittest
 
-from machine import GIB, UNLIMITED, Failed, MachineTest, Space
+from machine import GIB, INTERFACES, UNLIMITED, Failed, Interface, MachineTest, Space
 
 
 class Healthy(MachineTest):
     def test_nothing_bites(self):
         self.assertEqual({id_: finding.evidence for id_, finding in self.findings().items()
                           if finding.level in ("warning", "error")}, {})
-        for id_ in ("clock.fast", "cpus.all", "launch.remote", "limits.files-enough", "limits.locked-free", "numa.huge-pages",
-                    "numa.nodes", "settings.known", "single-copy.works"):
+        for id_ in ("clock.fast", "cpus.all", "launch.remote", "limits.files-enough", "limits.locked-free", "network.choice",
+                    "network.interface", "numa.huge-pages", "numa.nodes", "settings.known", "single-copy.works"):
             self.assert_found(id_, "ok")
 
 
@@ -347,30 +347,138 @@ class Launchers(MachineTest):
         self.assert_found("launch.others", "ok", "mpiexec.hydra")
 
 
+def not_there(name):
+    failed = Failed("exit code 1")
+    failed.said = f"Traceback\nOSError: {name}: cannot open shared object file"
+    return failed
+
+
+class Network(MachineTest):
+    """Which transport a job uses between hosts, as the library decides it."""
+
+    def assert_choice(self, transport, why, **variables):
+        with self.subTest(transport=transport, why=why, **variables):
+            before = dict(self.facts.environment)
+            self.set(**variables)
+            self.assert_found("network.choice", "ok", f"go by {transport}: {why}")
+            self.facts.environment = before
+
+    def test_tcp_alone(self):
+        self.assert_choice("TCP, without a library", "this host has no other network, and no setting selects a library")
+        self.assert_choice("TCP, without a library", "this host has no other network", UCX_LOG_LEVEL="info", HEADRACE_RMA_NETWORK="auto",
+                           HEADRACE_UCX_DIR="", HEADRACE_OFI_PROVIDER="", HEADRACE_NETWORK="auto", HEADRACE_TRANSPORTS="auto")
+
+    def test_settings_that_one_library_heeds(self):
+        for variable, value in (("UCX_TLS", "tcp,self"), ("UCX_NET_DEVICES", "eth0"), ("HEADRACE_UCX_DIR", "/ucx/lib")):
+            self.assert_choice("UCX", f"{variable} is set", **{variable: value})
+        for variable in ("HEADRACE_RMA_NETWORK", "HEADRACE_DEVICE_NETWORK_DIRECT"):
+            self.assert_choice("UCX", f"{variable} is on", **{variable: "on"})
+        for variable, value in (("HEADRACE_OFI_DIR", "/lib"), ("HEADRACE_OFI_PROVIDER", "tcp")):
+            self.assert_choice("libfabric", f"{variable} is set", **{variable: value, "UCX_TLS": "tcp"})
+
+    def test_settings_that_choose(self):
+        self.write("/sys/class/infiniband/mlx5_0/x")
+        for name, shown in (("tcp", "TCP, without a library"), ("ucx", "UCX"), ("ofi", "libfabric")):
+            self.assert_choice(shown, f"HEADRACE_NETWORK is {name}", HEADRACE_NETWORK=name)
+            self.assert_choice(shown, f"HEADRACE_TRANSPORTS is self,shm,{name}", HEADRACE_TRANSPORTS=f"self,shm,{name}")
+
+    def test_networks_of_the_host(self):
+        self.write("/sys/class/infiniband/mlx5_0/x")
+        self.assert_choice("UCX", "this host has mlx5_0")
+        self.write("/sys/class/cxi/cxi0/x")
+        self.assert_choice("libfabric", "this host has cxi0")
+        self.answers["libfabric.so.1"] = not_there("libfabric.so.1")
+        self.assert_choice("UCX", "libfabric cannot be used, although this host has cxi0")
+        self.answers["-c"] = "found 1.13.1 /usr/lib/libucp.so.0\n"
+        self.assert_choice("TCP, without a library", "libfabric cannot be used, although this host has cxi0")
+
+    def test_libraries_alone(self):
+        self.assert_choice("libfabric", "HEADRACE_TRANSPORTS is self,ucx,ofi", HEADRACE_TRANSPORTS="self,ucx,ofi")
+        self.answers["libfabric.so.1"] = not_there("libfabric.so.1")
+        self.assert_choice("UCX", "HEADRACE_TRANSPORTS is self,ucx,ofi", HEADRACE_TRANSPORTS="self,ucx,ofi")
+        self.answers["-c"] = not_there("libucp.so.0")
+        self.assert_choice("libfabric", "HEADRACE_TRANSPORTS is self,ucx,ofi", HEADRACE_TRANSPORTS="self,ucx,ofi")
+
+    def test_none(self):
+        for variables in ({"HEADRACE_TRANSPORTS": "self,shm"}, {"HEADRACE_TRANSPORTS": "self,shm,ucx", "HEADRACE_NETWORK": "tcp"}):
+            self.set(**variables)
+            self.assert_found("network.none", "warning")
+            self.assert_not_found("network.choice")
+
+
+class TcpInterface(MachineTest):
+    """The interface over TCP, as the library chooses it."""
+
+    def interfaces(self, *others):
+        self.facts.interfaces = lambda: [*INTERFACES, *others]
+
+    def test_the_only_one(self):
+        self.assertEqual(self.assert_found("network.interface", "ok").evidence, "ranks use eth0 (10.0.0.5)")
+
+    def test_hardware_then_ipv4_then_speed(self):
+        self.interfaces(Interface("br0", "10.0.1.1"), Interface("eth1", "fd00::1"), Interface("eth2", "10.0.2.1"), Interface("eth3", "10.0.3.1"))
+        self.assert_found("network.interface", "ok", "ranks use eth0 (10.0.0.5), rather than br0, eth1, eth2, eth3; HEADRACE_NETWORK_DEVICES")
+        self.write("/sys/class/net/br0/speed", "400000\n")
+        self.assert_found("network.interface", "ok", "ranks use br0 (10.0.1.1, 400 Gbit/s)")
+        self.write("/sys/class/net/eth1/device/x")
+        self.write("/sys/class/net/eth1/speed", "100000\n")
+        self.assert_found("network.interface", "ok", "ranks use eth1 (fd00::1, 100 Gbit/s)")
+        for name, speed in (("eth2", "-1"), ("eth3", "25000")):
+            self.write(f"/sys/class/net/{name}/device/x")
+            self.write(f"/sys/class/net/{name}/speed", f"{speed}\n")
+        self.assert_found("network.interface", "ok", "ranks use eth3 (10.0.3.1, 25 Gbit/s)")
+
+    def test_devices(self):
+        self.set(HEADRACE_NETWORK_DEVICES="mlx5_0:1,eth0")
+        self.assert_found("network.interface-chosen", "note", "HEADRACE_NETWORK_DEVICES is mlx5_0:1,eth0: ranks use eth0 (10.0.0.5)")
+        self.set(HEADRACE_NETWORK_DEVICES="eth7")
+        self.assert_found("network.no-such-interface", "error", "is eth7; interfaces that are up and have an address: lo, eth0")
+        self.set(HEADRACE_NETWORK_DEVICES="lo")
+        self.assert_found("network.interface-chosen", "note", "ranks use lo (127.0.0.1)")
+
+    def test_loopback_alone(self):
+        self.facts.interfaces = lambda: INTERFACES[:1]
+        self.assert_found("network.no-interface", "note", "there is: lo")
+        self.facts.interfaces = list
+        self.assert_found("network.no-interface", "note", "there is: none")
+
+    def test_libraries_choose_for_themselves(self):
+        self.set(HEADRACE_NETWORK="ucx", HEADRACE_NETWORK_DEVICES="eth7")
+        self.assert_not_found("network.no-such-interface")
+        self.assert_found("ucx.no-such-device", "error", "HEADRACE_NETWORK_DEVICES names eth7; there is eth0, lo")
+
+
 class Ucx(MachineTest):
     def test_found(self):
         self.assert_found("ucx.found", "ok", "UCX 1.22.0 in /ucx/lib; network transports: tcp (eth0, lo)")
 
     def test_missing(self):
-        failed = Failed("exit code 1")
-        failed.said = "Traceback\nOSError: libucp.so.0: cannot open shared object file"
-        self.answers["-c"] = failed
+        self.answers["-c"] = not_there("libucp.so.0")
         self.set(SLURM_JOB_NUM_NODES="4")
-        self.assert_found("ucx.missing", "note", "libucp.so.0: cannot open")  # libfabric takes its place
+        self.assert_found("ucx.absent", "ok", "libucp.so.0: cannot open")
+        self.set(UCX_TLS="tcp")
+        self.assertIn("go by TCP", self.assert_found("ucx.missing", "note", "UCX_TLS is set").cost)
+        self.write("/sys/class/infiniband/mlx5_0/x")
+        self.assert_found("ucx.missing", "note", "this host has mlx5_0")
+        self.set(HEADRACE_UCX_DIR="/opt/ucx/lib")
+        self.assertIn("HEADRACE_UCX_DIR is set without effect: messages to other hosts go by TCP", self.assert_found("ucx.missing", "warning").cost)
         self.set(HEADRACE_NETWORK="ucx")
         self.assert_found("ucx.missing", "error")
-        self.set(HEADRACE_NETWORK="auto")
-        self.answers["libfabric.so.1"] = "found 1.8 /lib/libfabric.so.1\n"
-        self.assert_found("ucx.missing", "error")
-        self.answers["libfabric.so.1"] = failed
-        self.assert_found("ucx.missing", "error")
-        self.set(SLURM_JOB_NUM_NODES="1")
-        self.assert_found("ucx.missing", "note")
+
+    def test_missing_where_libfabric_has_the_devices(self):
+        self.answers["-c"] = not_there("libucp.so.0")
+        self.write("/sys/class/infiniband/rdmap0s6/x")
+        self.assert_found("ucx.absent", "ok")
 
     def test_old(self):
+        self.set(HEADRACE_NETWORK="ucx")
         for version in ("1.9.0", "1.13.1"):
             self.answers["-c"] = f"found {version} /usr/lib/libucp.so.0\n"
             self.assert_found("ucx.old", "error", version)
+        self.set(HEADRACE_NETWORK="auto")
+        self.assert_found("ucx.absent", "ok", "1.13.1")
+        self.write("/sys/class/infiniband/mlx5_0/x")
+        self.assert_found("ucx.old", "note", "mlx5_0")
 
     def test_no_tool(self):
         self.answers["-d"] = Failed("ucx_info cannot be started")
@@ -390,44 +498,43 @@ class Ucx(MachineTest):
         self.set(UCX_TLS="tcp,self")
         self.assert_found("ucx.transports-chosen", "note")
 
+    def test_variables_of_a_library_that_is_not_used(self):
+        self.set(UCX_NET_DEVICES="mlx5_7:1", UCX_TLS="rc,self", HEADRACE_NETWORK="tcp")
+        for id_ in ("ucx.no-such-device", "ucx.no-network-left", "ucx.transports-chosen"):
+            self.assert_not_found(id_)
+
 
 class Ofi(MachineTest):
     def missing(self):
-        failed = Failed("exit code 1")
-        failed.said = "Traceback\nOSError: libfabric.so.1: cannot open shared object file"
-        self.answers["libfabric.so.1"] = failed
+        self.answers["libfabric.so.1"] = not_there("libfabric.so.1")
 
     def test_found(self):
         self.assert_found("ofi.found", "ok", "libfabric 1.20 in /lib/libfabric.so.1")
-        self.assert_found("ofi.choice", "ok", "go by UCX: no Slingshot")
 
     def test_missing(self):
         self.missing()
         self.assert_found("ofi.absent", "ok", "libfabric.so.1: cannot open")
+        self.set(HEADRACE_OFI_DIR="/opt/lib")
+        self.answers["-c"] = not_there("libfabric.so.1")
+        self.assertIn("HEADRACE_OFI_DIR is set without effect", self.assert_found("ofi.missing", "warning").cost)
         self.set(HEADRACE_NETWORK="ofi")
         self.assert_found("ofi.missing", "error", "libfabric.so.1: cannot open")
 
     def test_versions(self):
         self.answers["libfabric.so.1"] = "found 1.8 /lib/libfabric.so.1\n"
-        self.assert_found("ofi.old", "note", "1.8")
+        self.assert_found("ofi.absent", "ok", "1.8")
+        self.set(HEADRACE_OFI_PROVIDER="tcp")
+        self.assert_found("ofi.old", "warning", "1.8")
         self.set(HEADRACE_NETWORK="ofi")
         self.assert_found("ofi.old", "error", "1.8")
         self.answers["libfabric.so.1"] = "found 1.17 /lib/libfabric.so.1\n"
         self.assert_found("ofi.slow-start", "note", "1.17")
 
-    def test_choice(self):
-        self.set(HEADRACE_NETWORK="ofi")
-        self.assert_found("ofi.choice", "ok", "go by libfabric: HEADRACE_NETWORK is ofi")
-        self.set(HEADRACE_NETWORK="auto")
+    def test_own_network(self):
         self.write("/sys/class/cxi/cxi0/x")
-        self.assert_found("ofi.choice", "ok", "go by libfabric: this host has cxi0")
+        self.assert_not_found("ofi.own-network")
         self.missing()
-        self.assert_found("ofi.own-network", "note", "cxi0")
-        self.assert_found("ofi.choice", "ok", "go by UCX")
-
-    def test_without_ucx(self):
-        self.answers["-c"] = Failed("exit code 1")
-        self.assert_found("ofi.choice", "ok", "go by libfabric: UCX is not found")
+        self.assertIn("go by TCP", self.assert_found("ofi.own-network", "note", "cxi0").cost)
 
 
 class Listening(MachineTest):
@@ -444,14 +551,34 @@ class Listening(MachineTest):
                  for local, state, inode in rows)
         self.write(f"/proc/{process}/net/{name}", "\n".join(["  sl  local_address ...", *lines]) + "\n")
 
-    def test_configuration(self):
+    def test_configuration_over_tcp(self):
+        found = self.assert_found("listening.would", "note", "on the address 10.0.0.5 of eth0")
+        self.assertIn("must prove that it knows a key", found.cost)
+        self.set(HEADRACE_NETWORK_DEVICES="lo")
+        self.assert_found("listening.would-not", "ok")
+        self.set(HEADRACE_TRANSPORTS="self,shm")
+        self.assert_found("listening.would-not", "ok")
+
+    def test_configuration_over_ucx(self):
+        self.set(HEADRACE_NETWORK="ucx")
         found = self.assert_found("listening.would", "note", "the addresses of eth0")
         self.assertIn("read and write the memory", found.cost)
         for variables in ({"UCX_NET_DEVICES": "lo"}, {"HEADRACE_NETWORK_DEVICES": "lo"}, {"UCX_TLS": "^tcp"}, {"UCX_TLS": "rc,self"}):
-            self.facts.environment = {"PATH": "/headrace/bin:/usr/bin", **variables}
+            self.facts.environment = {"PATH": "/headrace/bin:/usr/bin", "HEADRACE_NETWORK": "ucx", **variables}
             self.assert_found("listening.would-not", "ok")
 
+    def test_configuration_over_libfabric(self):
+        self.set(HEADRACE_NETWORK="ofi")
+        found = self.assert_found("listening.would", "note", "one address of the interface that libfabric chooses")
+        self.assertIn("libfabric accepts every connection", found.cost)
+        self.set(HEADRACE_OFI_PROVIDER="cxi")
+        self.assert_found("listening.would-not", "ok")
+        self.set(HEADRACE_OFI_PROVIDER="")
+        self.write("/sys/class/cxi/cxi0/x")
+        self.assert_found("listening.would-not", "ok")
+
     def test_without_ucx(self):
+        self.set(HEADRACE_NETWORK="ucx")
         self.answers["-d"] = Failed("ucx_info cannot be started")
         self.assert_found("listening.unknown", "ok", "cannot be asked")
         self.answers["-c"] = Failed("exit code 1")
@@ -462,8 +589,15 @@ class Listening(MachineTest):
         self.table(70, "tcp", ("0100007F:9C40", "0A", 501), ("00000000:9C41", "0A", 502), ("0500000A:9C42", "01", 503))
         self.table(70, "tcp6", (32 * "0" + ":9C43", "0A", 999))
         found = self.assert_found("listening.rank", "note", "process 70 (solver), a rank, listens on 0.0.0.0 port 40001")
+        self.assertIn("does not authenticate peers", found.cost)
         self.assertNotIn("40000", found.evidence)
         self.assertNotIn("40003", found.evidence)
+
+    def test_ranks_without_a_library(self):
+        self.rank(70, 501, maps="/lib/libmpi_abi.so.1\n")
+        self.table(70, "tcp", ("0500000A:9C42", "0A", 501))
+        found = self.assert_found("listening.rank", "note", "listens on 10.0.0.5 port 40002")
+        self.assertIn("must prove that it knows a key", found.cost)
 
     def test_ranks_over_libfabric(self):
         self.rank(70, 501, maps="/lib/libmpi_abi.so.1\n/lib/libfabric.so.1\n")
@@ -475,8 +609,9 @@ class Listening(MachineTest):
         self.rank(70, 501)
         self.table(70, "tcp", ("0100007F:9C40", "0A", 501))
         self.table(70, "tcp6", ("00000000000000000000000001000000:9C40", "0A", 501))
-        self.rank(71, 502, maps="/lib/libc.so.6\n")
-        self.table(71, "tcp", ("00000000:9C41", "0A", 502))
+        for process, maps in ((71, "/lib/libc.so.6\n"), (72, "/opt/openmpi/lib/libmpi.so.40\n")):
+            self.rank(process, 502, maps=maps)
+            self.table(process, "tcp", ("00000000:9C41", "0A", 502))
         self.assert_not_found("listening.rank")
 
 

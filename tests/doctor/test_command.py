@@ -81,6 +81,7 @@ class Command(MachineTest):
 
     def test_answers_that_make_no_sense(self):
         self.answers.update({"--config": "", "-c": "", "-d": "# Device: eth0\n"})
+        self.set(UCX_TLS="tcp")
         self.facts.try_gpus = lambda: {"driver": {}, "nvml": NO_GPU["nvml"]}
         self.assertIn(self.doctor()[0], (0, 1))
 

@@ -27,7 +27,9 @@ class Info(unittest.TestCase):
         self.assertEqual([abi["library"].rsplit("/")[-1] for abi in facts["abis"]], ["libmpi_abi.so.1", "libmpi.so.12"])
         self.assertEqual(facts["compilers"]["c"]["command"], run(BIN / "mpicc", "-showme:command").stdout.strip())
         self.assertIn(facts["gpus"]["driver"], ("missing", "failed", "opened"))
-        self.assertEqual(set(facts["networks"]), {"shared_memory", "ucx", "libfabric"})
+        self.assertEqual(set(facts["networks"]), {"shared_memory", "between_hosts", "tcp", "ucx", "libfabric"})
+        self.assertIn(facts["networks"]["between_hosts"]["transport"], ("tcp", "ucx", "ofi"))
+        self.assertEqual(set(facts["networks"]["tcp"]), {"interface", "address"})
         for library in ("ucx", "libfabric"):
             found = facts["networks"][library]
             self.assertIn("why" if found["version"] is None else "library", found)

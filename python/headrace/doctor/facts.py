@@ -11,7 +11,7 @@ from pathlib import Path
 
 from headrace import own_files
 from headrace.bench import child
-from headrace.doctor import amd, gpu, single_copy
+from headrace.doctor import amd, gpu, interfaces, single_copy
 
 _CPUS_MOST = 1 << 16
 UNLIMITED = resource.RLIM_INFINITY
@@ -55,6 +55,7 @@ class Facts:
     # a reason.
     run: Callable[..., str] = child.run
     try_single_copy: Callable[[], str] = single_copy.attempt  # empty, or the reason why it failed
+    interfaces: Callable[[], list[interfaces.Interface]] = interfaces.every
     try_gpus: Callable[[], dict] = gpu.ask  # see gpu.py
     try_amd: Callable[[], dict] = amd.ask  # see amd.py
 

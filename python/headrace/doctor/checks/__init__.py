@@ -1,8 +1,8 @@
 """The checks of `headrace doctor`, one per file. To add one, write its file, and add a line here."""
 
 from headrace.doctor.check import Check
-from headrace.doctor.checks import (amd, cgroup, clock, cpus, distance, files, gpus, launchers, limits, listening, numa, ofi,
-                                    other_mpi, reading, settings, shm, ucx)
+from headrace.doctor.checks import (amd, cgroup, clock, cpus, distance, files, gpus, launchers, limits, listening, network,
+                                    numa, ofi, other_mpi, reading, settings, shm, ucx)
 
 CHECKS = (
     Check("shm", "Memory", "/dev/shm: there, large enough, not full of files of dead jobs", shm.look),
@@ -17,9 +17,10 @@ CHECKS = (
     Check("files", "Software", "this installation's files: all there, as installed, none of another package's", files.look),
     Check("settings", "Software", "HEADRACE_ variables that are no setting, or have no possible value", settings.look),
     Check("launch", "Network", "what starts ranks here and elsewhere: Slurm, PBS, PMIx, ssh", launchers.look),
+    Check("network", "Network", "which transport carries messages to other hosts, and why; its interface over TCP", network.look),
     Check("ucx", "Network", "UCX: version, transports, devices, variables that narrow them", ucx.look),
-    Check("ofi", "Network", "libfabric: version; whether jobs use it or UCX, and why", ofi.look),
-    Check("listening", "Network", "who can reach ranks over TCP: what UCX would listen on, what ranks that run listen on", listening.look),
+    Check("ofi", "Network", "libfabric: version", ofi.look),
+    Check("listening", "Network", "who can reach ranks over TCP: where ranks would listen, and where ranks that run listen", listening.look),
     Check("gpu", "GPUs", "NVIDIA driver, devices, peer access, IPC, MPS, MIG, ECC, persistence", gpus.look),
     Check("amd", "GPUs", "AMD GPUs: HIP runtime, access, devices, variables that hide them", amd.look),
 )
