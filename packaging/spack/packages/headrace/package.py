@@ -23,7 +23,7 @@ class Headrace(CMakePackage, CudaPackage):
     version("0.1.0")
 
     variant("cuda", default=True, description="Compile the kernels that move data of derived types on GPUs")
-    variant("ucx", default=True, description="Messages between hosts, by UCX")
+    variant("ucx", default=True, description="Messages between hosts by UCX (InfiniBand, RoCE)")
     variant("libfabric", default=True, description="Messages between hosts, by libfabric")
 
     provides("mpi@:5.0")
