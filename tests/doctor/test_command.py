@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import ipaddress
 import json
 import os
 import re
@@ -15,7 +16,7 @@ from pathlib import Path
 from machine import NO_GPU, ROOT, Facts, MachineTest
 
 from headrace.bench import child
-from headrace.doctor import cli, job, run, single_copy
+from headrace.doctor import cli, interfaces, job, run, single_copy
 from headrace.doctor.check import Check, run_all
 from headrace.doctor.checks import CHECKS
 
@@ -134,6 +135,13 @@ class ThisMachine(unittest.TestCase):
         gone = subprocess.Popen(["true"])
         gone.wait()
         self.assertEqual(single_copy._read(gone.pid, 4096), "No such process")
+
+    def test_interfaces(self):
+        known = {path.name for path in Path("/sys/class/net").iterdir()}
+        for each in interfaces.every():
+            self.assertIn(each.name.partition(":")[0], known)  # eth0:1 is a further address of eth0
+            if ipaddress.ip_address(each.address).is_loopback:
+                self.assertTrue(each.loopback, each)
 
     def test_wrong_option(self):
         done = subprocess.run([sys.executable, "-B", "-m", "headrace", "doctor", "--only", "x"], capture_output=True, text=True,
