@@ -85,6 +85,12 @@ Blocks Blocks::counted(const void* address, CountArray counts, CountArray displa
   return blocks;
 }
 
+Blocks Blocks::counted_in(const layout::View& all, CountArray counts, CountArray displacements) noexcept {
+  Blocks blocks = counted(all.address, counts, displacements, *const_cast<layout::Datatype*>(all.type));
+  blocks.independent_ = all.where.independent;
+  return blocks;
+}
+
 Blocks Blocks::typed(const void* address, CountArray counts, CountArray displacements,
                      layout::Datatype* const* types) noexcept {
   Blocks blocks;

@@ -68,6 +68,8 @@ class Blocks {
   // Describes blocks of counts[i] elements, displacements[i] extents after `address`.
   static Blocks counted(const void* address, CountArray counts, CountArray displacements,
                         layout::Datatype& type) noexcept;
+  // Describes such blocks in the memory of a view and of its type, as independent of the default stream as the view.
+  static Blocks counted_in(const layout::View& all, CountArray counts, CountArray displacements) noexcept;
   // Describes blocks of counts[i] elements of types[i], displacements[i] bytes after `address`.
   static Blocks typed(const void* address, CountArray counts, CountArray displacements,
                       layout::Datatype* const* types) noexcept;

@@ -70,14 +70,10 @@ class AllBlocks {
       here_counts_.push_back(static_cast<Count>(here(i).packed));
       sum += here_counts_.back();
     }
-    return Blocks::counted(all.data(), here_counts_.data(), here_displacements_.data(),
-                           *const_cast<layout::Datatype*>(all.type));
+    return Blocks::counted_in(all, here_counts_.data(), here_displacements_.data());
   }
   // Returns one block for each host. Only on a process with a buffer.
-  [[nodiscard]] Blocks by_host() noexcept {
-    return Blocks::counted(whole_.data(), counts_.data(), displacements_.data(),
-                           *const_cast<layout::Datatype*>(whole_.type));
-  }
+  [[nodiscard]] Blocks by_host() noexcept { return Blocks::counted_in(whole_, counts_.data(), displacements_.data()); }
 
   // Copies the blocks from the buffer.
   [[nodiscard]] Status pack() {

@@ -39,8 +39,7 @@ Task run(const Call& call) {
   across.call.bytes = part.view().packed;
   joining.call.op = nullptr;
   joining.call.send = one_block(part.view());
-  joining.call.recv =
-      Blocks::counted(result.address, counts.data(), begins.data(), *const_cast<layout::Datatype*>(result.type));
+  joining.call.recv = Blocks::counted_in(result, counts.data(), begins.data());
   joining.call.bytes = vector.packed / static_cast<std::size_t>(here.size());
   Task steps = run_in_order({&parting, &across, &joining});
   const Status status = co_await steps;

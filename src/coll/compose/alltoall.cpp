@@ -51,7 +51,7 @@ struct Runs {
     bytes += length;
   }
   [[nodiscard]] Blocks of(const View& view) const {
-    return Blocks::counted(view.data(), counts.data(), displacements.data(), *const_cast<layout::Datatype*>(view.type));
+    return Blocks::counted_in(view, counts.data(), displacements.data());
   }
 };
 

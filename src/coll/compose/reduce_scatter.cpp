@@ -29,8 +29,7 @@ class Parts {
   }
   // Returns the parts of the processes of this host, in memory that begins with the host's first part.
   [[nodiscard]] Blocks here(const View& parts) const {
-    return Blocks::counted(parts.address, counts_.data(), displacements_.data(),
-                           *const_cast<layout::Datatype*>(parts.type));
+    return Blocks::counted_in(parts, counts_.data(), displacements_.data());
   }
   // Returns one part per host; `vector` is in the order of hosts.
   [[nodiscard]] Blocks by_host(const View& vector) const { return Blocks::consecutive(vector, by_host_.data()); }

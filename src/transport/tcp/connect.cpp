@@ -153,7 +153,14 @@ void Tcp::close(Connection& connection) {
 void Tcp::accept_some() {
   for (int left = kAcceptedAtOnce; left != 0; --left) {
     const int socket = ::accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (socket < 0) return;
+    if (socket < 0) {
+      const bool full = errno == EMFILE || errno == ENFILE;
+      if (full && !is_full_) {
+        log::write(log::Level::kNote, "tcp: no connection can be accepted now: %s (ulimit -n)", std::strerror(errno));
+      }
+      is_full_ = full;
+      return;
+    }
     configure(socket);
     Connection* const made = add(socket, true);
     if (made == nullptr) continue;
@@ -173,6 +180,7 @@ void Tcp::connected(Connection& connection) {
   Peer& to = *connection.peer;
   if (error != 0) return fail_path(to, error);
   connection.stage = Stage::kGreeting;
+  to.connecting_since = now_seconds();
   watch(connection, false);
   connection.hello = make_hello(to.key, to.own_name);
   // A new connection has room for it.
@@ -216,7 +224,7 @@ void Tcp::name(Connection& connection) {
   if (proc < 0) return;
   Peer& from = peer(proc);
   if (from.was_named || from.failure != 0) {
-    drop_message(proc, "it has connected before");
+    drop_message(proc, "it has connected before, or the path to it has failed");
     return close(connection);
   }
   const Welcome welcome = make_welcome(key_, connection.hello.challenge);
@@ -257,7 +265,9 @@ void Tcp::check_connections(double now) {
     close(*each);
   }
   for (Peer* const each : std::vector(connecting_)) {
-    if (now - each->connecting_since > knobs().network_timeout) {
+    // Once the system has connected it, only the process itself may be slow to answer.
+    const bool waits = each->retry_at != 0 || (each->out != nullptr && each->out->stage == Stage::kConnecting);
+    if (waits && now - each->connecting_since > knobs().network_timeout) {
       fail_path(*each, ETIMEDOUT);
     } else if (each->retry_at != 0 && now >= each->retry_at) {
       dial(*each);

@@ -39,9 +39,6 @@ namespace hr::transport::tcp {
 
 using network::kMaxPayload;
 
-// Limits of a peer's queue; further messages wait in the layer above.
-inline constexpr std::size_t kMostQueued = 64;
-inline constexpr std::size_t kMostQueuedBytes = std::size_t{1} << 20;
 // Bytes that are received at a time, apart from data.
 inline constexpr std::size_t kScratchBytes = std::size_t{128} << 10;
 
@@ -147,8 +144,10 @@ class Tcp final : public Transport {
   void check_connections(double now);
 
   // --- send.cpp ---
+  // Messages are accepted once the connection is open and the system has accepted all earlier ones, apart from data:
+  // a program that makes no further calls must not keep them back.
   [[nodiscard]] static bool has_room(const Peer& peer) noexcept {
-    return peer.failure == 0 && peer.queue.size() < kMostQueued && peer.queued < kMostQueuedBytes;
+    return peer.failure == 0 && peer.is_open() && !peer.holds_message;
   }
   [[nodiscard]] Status no_room(const Peer& peer) const { return peer.told ? why_failed(peer) : Status::again(); }
   // Sends a frame, or as much of it as the system accepts, and queues the rest. False if there is no memory.
@@ -226,6 +225,8 @@ class Tcp final : public Transport {
   std::vector<Peer*> broken_;          // failed peers with operations that have not ended yet
   network::FailedPaths<Peer> failed_;  // not reported yet
   double next_tick_ = 0;
+  double next_look_ = 0;
+  bool is_full_ = false;  // the process has no descriptor left for another connection
   bool closing_ = false;  // nothing more will be sent or received
 };
 

@@ -18,6 +18,7 @@
 namespace hr::transport::tcp {
 namespace {
 
+constexpr double kLooksPerTimeout = 8;
 constexpr double kTick = 0.25;            // seconds between looks at connections
 constexpr double kTickConnecting = 0.01;  // while some are being made
 
@@ -63,6 +64,7 @@ void Tcp::ended(Connection& connection, int error) {
 void Tcp::drop_queue(Peer& peer) {
   peer.streams.clear();
   peer.queued = 0;
+  peer.holds_message = false;
   for (const Piece& each : std::exchange(peer.queue, {})) {
     if (each.buffer != nullptr) buffers_.give_back(each.buffer);
   }
@@ -91,6 +93,8 @@ void Tcp::tick() {
   const bool connecting = !connecting_.empty() || !unproven_.empty();
   next_tick_ = now + (connecting ? kTickConnecting : kTick);
   if (connecting) check_connections(now);
+  if (now < next_look_) return;
+  next_look_ = now + knobs().network_timeout / kLooksPerTimeout;
   for (auto& each : peers_) {
     if (each != nullptr && each->failure == 0) look_at(*each);
   }

@@ -89,6 +89,7 @@ struct Piece {
   std::size_t bytes;
   Buffer* buffer = nullptr;
   Source* source = nullptr;
+  bool is_message = false;
 };
 
 struct Peer {
@@ -104,15 +105,16 @@ struct Peer {
   bool was_named = false;  // it has proven that it connects, which it does only once
   std::deque<Piece> queue;
   std::size_t queued = 0;       // bytes in the queue
+  bool holds_message = false;   // the queue contains a message, or its rest
   bool collects = false;        // the system may wait for more messages to the peer
   std::deque<Source*> streams;  // sources that have been fetched, and are not completely queued
   Buffer* reserved = nullptr;
   std::unordered_map<std::uint64_t, Fetch> fetches;  // by the number of the data
   bool has_left = false;                             // it has sent kDisconnect
-  double connecting_since = 0;
-  double retry_at = 0;        // 0: not waiting to connect again
-  int failure = 0;            // error number of the system; 0: none
-  const char* why = nullptr;  // replaces the text of that error
+  double connecting_since = 0;                       // since then, the system has not connected it
+  double retry_at = 0;                               // 0: not waiting to connect again
+  int failure = 0;                                   // error number of the system; 0: none
+  const char* why = nullptr;                         // replaces the text of that error
   double failed_at = 0;
   bool told = false;
 

@@ -45,15 +45,15 @@ bool Tcp::progress() {
   return any;
 }
 
-// True if messages or data have arrived, or left.
+// True if messages or data have arrived or left, or a connection may have opened.
 bool Tcp::serve(Connection& connection, std::uint32_t events) {
   switch (connection.stage) {
     case Stage::kConnecting:
       connected(connection);
-      return false;
+      return true;
     case Stage::kGreeting:
       connection.accepted ? read_hello(connection) : read_welcome(connection);
-      return false;
+      return true;
     case Stage::kUnnamed:
       // It sends nothing before it is welcomed, so this is its end.
       close(connection);

@@ -7,12 +7,12 @@
 
 namespace hr::transport::tcp {
 
-// Does not limit the number of pending rendezvous, as the other side may receive the last one first.
+// The number of pending rendezvous is not limited, as the other side may receive the last one first.
 Status Tcp::send_rts(int proc, const Header& header, const void* payload, std::size_t payload_bytes,
                      const transport::Source& data, Operation* done) {
   Peer& to = peer(proc);
   if (payload_bytes > network::kMostRtsPayload || data.device) return Errc::kUnsupportedOperation;
-  if (to.failure != 0) return no_room(to);
+  if (!has_room(to)) return no_room(to);
   const std::uint64_t number = next_source_++;
   const Tail tail{number, data.bytes};
   std::byte message[network::kMostRtsPayload + sizeof tail];

@@ -62,7 +62,8 @@ bool Tcp::post(Peer& peer, const FrameHead& head, const void* payload, std::size
   }
   std::memcpy(frame_of(*buffer), &head, sizeof head);
   if (bytes != 0) std::memcpy(buffer->payload(), payload, bytes);
-  enqueue(peer, {frame_of(*buffer) + sent, whole - sent, buffer});
+  const bool is_message = head.kind == Frame::kMessage || head.kind == Frame::kReadyToSend;
+  enqueue(peer, {frame_of(*buffer) + sent, whole - sent, buffer, nullptr, is_message});
   return true;
 }
 
@@ -74,6 +75,7 @@ void Tcp::post_word(Peer& peer, Frame kind, std::uint64_t first, std::uint64_t s
 void Tcp::enqueue(Peer& peer, const Piece& piece) {
   peer.queue.push_back(piece);
   peer.queued += piece.bytes;
+  peer.holds_message = peer.holds_message || piece.is_message;
   if (peer.is_open()) watch(*peer.out, true);
 }
 
@@ -103,7 +105,7 @@ void Tcp::commit(int proc, const Header& header) {
       Frame::kMessage, static_cast<std::uint32_t>(buffer->bytes), {header.words[0], header.words[1], header.words[2]}};
   std::memcpy(frame_of(*buffer), &head, sizeof head);
   const bool first = to.queue.empty();
-  enqueue(to, {frame_of(*buffer), sizeof head + buffer->bytes, buffer});
+  enqueue(to, {frame_of(*buffer), sizeof head + buffer->bytes, buffer, nullptr, true});
   if (first && to.is_open()) flush(to);
 }
 
@@ -160,6 +162,7 @@ void Tcp::consume(Peer& peer, std::size_t bytes) {
     if (source != nullptr) source->written += part;
     if (first.bytes != 0) return;
     if (first.buffer != nullptr) buffers_.give_back(first.buffer);
+    if (first.is_message) peer.holds_message = false;
     peer.queue.pop_front();
     if (source != nullptr && source->written == source->wanted) end_source(source->number, kOk);
   }

@@ -1,7 +1,7 @@
 // The paths of UCX on which it moves memory without involving the target process.
-#include "transport/ucx/path.hpp"
-
 #include <gtest/gtest.h>
+
+#include "transport/ucx/path.hpp"
 
 namespace hr::transport {
 namespace {
