@@ -143,7 +143,6 @@ void Tcp::close(Connection& connection) {
   connection.stage = Stage::kClosed;
   ::close(std::exchange(connection.socket, -1));
   std::erase(unproven_, &connection);
-  if (connection.frame != nullptr) buffers_.give_back(std::exchange(connection.frame, nullptr));
   has_closed_ = true;
   if (connection.peer == nullptr) return;
   std::erase(connection.peer->connections, &connection);
@@ -195,16 +194,16 @@ void Tcp::try_again(Connection& connection) {
 
 bool Tcp::read_proof(Connection& connection, void* proof, std::size_t bytes) {
   // No more than the proof: what follows is read by read().
-  const ssize_t got = ::recv(connection.socket, connection.partial() + connection.filled, bytes - connection.filled, 0);
+  const ssize_t got =
+      ::recv(connection.socket, connection.proof.data() + connection.proven, bytes - connection.proven, 0);
   if (got > 0) {
-    connection.filled += static_cast<std::size_t>(got);
+    connection.proven += static_cast<std::size_t>(got);
   } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
     ended(connection, got == 0 ? ECONNRESET : errno);
     return false;
   }
-  if (connection.filled < bytes) return false;
-  std::memcpy(proof, connection.partial(), bytes);
-  connection.filled = 0;
+  if (connection.proven < bytes) return false;
+  std::memcpy(proof, connection.proof.data(), bytes);
   return true;
 }
 

@@ -39,8 +39,8 @@ namespace hr::transport::tcp {
 
 using network::kMaxPayload;
 
-// Bytes that are received at a time, apart from data.
-inline constexpr std::size_t kScratchBytes = std::size_t{128} << 10;
+// Unused landings that are kept.
+inline constexpr std::size_t kMostLandings = 4;
 
 class Tcp final : public Transport {
  public:
@@ -164,15 +164,13 @@ class Tcp final : public Transport {
   // --- receive.cpp ---
   bool serve(Connection& connection, std::uint32_t events);
   bool read(Connection& connection);
-  std::size_t parse(Connection& connection, const std::byte* data, std::size_t bytes);
-  void keep(Connection& connection, const std::byte* data, std::size_t bytes);
+  std::unique_ptr<Landing> take_landing();
+  void give_back(std::unique_ptr<Landing> landing);
+  void parse(Connection& connection, Landing& landing);
   void deliver(Connection& connection, const FrameHead& head, const std::byte* payload);
   void deliver_rts(Peer& peer, const FrameHead& head, const std::byte* payload);
   void begin_data(Connection& connection, const FrameHead& head);
   void take_data(Connection& connection, const std::byte* data, std::size_t bytes);
-  void arrived(Connection& connection, std::size_t bytes);
-  void completed(Connection& connection);
-  bool expect(Connection& connection, const FrameHead& head);
 
   // --- rendezvous.cpp ---
   void start_source(Peer& peer, std::uint64_t number, std::uint64_t bytes);
@@ -217,7 +215,7 @@ class Tcp final : public Transport {
   bool has_closed_ = false;                            // sweep() has something to do
   std::unordered_map<std::uint64_t, Source> sources_;  // indexed by number
   std::unordered_map<std::uint64_t, Kept> kept_;       // indexed by token
-  std::vector<std::byte> scratch_;
+  std::vector<std::unique_ptr<Landing>> landings_;
   int burst_ = 0;  // messages sent since the last round of progress
   std::vector<Peer*> collecting_;
   std::uint64_t next_source_ = 1;

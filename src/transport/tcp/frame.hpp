@@ -35,8 +35,10 @@ struct Tail {
   std::uint64_t bytes;
 };
 
+// Bytes that are received at a time, apart from data.
+inline constexpr std::size_t kReadBytes = std::size_t{128} << 10;
 // Most bytes of data in a frame.
-inline constexpr std::size_t kChunk = std::size_t{256} << 10;
+inline constexpr std::size_t kChunk = std::size_t{512} << 10;
 
 // Returns the maximum payload of a frame of this kind; nothing arrives with more.
 [[nodiscard]] constexpr std::size_t most_bytes(Frame kind) noexcept {

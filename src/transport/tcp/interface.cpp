@@ -22,7 +22,8 @@ namespace {
 struct Candidate {
   Interface interface;
   bool loopback = false;
-  bool hardware = false;  // a device drives it, unlike a bridge or a tunnel
+  bool running = false;   // it has a carrier
+  bool hardware = false;  // it leads to a device, unlike a tunnel or a bridge between containers
   [[nodiscard]] bool is_ipv4() const noexcept { return interface.address.ss_family == AF_INET; }
 };
 
@@ -31,6 +32,21 @@ double speed_of(const std::string& name) {
   double speed = 0;
   std::ifstream("/sys/class/net/" + name + "/speed") >> speed;
   return std::max(speed, 0.0);
+}
+
+// True if a device drives the interface, or one of those below it (a bond, a bridge or a VLAN has some).
+bool is_on_hardware(const std::string& name, int depth = 0) {
+  constexpr int kDeepest = 4;
+  const std::filesystem::path directory = "/sys/class/net/" + name;
+  std::error_code none;
+  if (std::filesystem::exists(directory / "device", none)) return true;
+  if (depth == kDeepest) return false;
+  constexpr std::string_view kBelow = "lower_";
+  for (const auto& entry : std::filesystem::directory_iterator(directory, none)) {
+    const std::string file = entry.path().filename().string();
+    if (file.starts_with(kBelow) && is_on_hardware(file.substr(kBelow.size()), depth + 1)) return true;
+  }
+  return false;
 }
 
 bool is_usable(const ifaddrs& each) noexcept {
@@ -55,8 +71,8 @@ Status find(std::vector<Candidate>* out) {
     const std::size_t length = each->ifa_addr->sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
     std::memcpy(&found.interface.address, each->ifa_addr, length);
     found.interface.bytes_per_second = speed_of(found.interface.name) * 1e6 / 8;
-    std::error_code none;
-    found.hardware = std::filesystem::exists("/sys/class/net/" + found.interface.name + "/device", none);
+    found.running = (each->ifa_flags & IFF_RUNNING) != 0;
+    found.hardware = is_on_hardware(found.interface.name);
     out->push_back(std::move(found));
   }
   return kOk;
@@ -74,6 +90,7 @@ bool is_wanted(std::string_view name) {
 
 // True if the first is the better choice; false for equals, of which the first in the system's list is taken.
 bool is_better(const Candidate& one, const Candidate& other) noexcept {
+  if (one.running != other.running) return one.running;
   if (one.hardware != other.hardware) return one.hardware;
   if (one.is_ipv4() != other.is_ipv4()) return one.is_ipv4();
   return one.interface.bytes_per_second > other.interface.bytes_per_second;

@@ -8,13 +8,18 @@
 #pragma once
 
 #include <sys/socket.h>
+#include <sys/uio.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <deque>
+#include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/secret.hpp"
@@ -29,6 +34,28 @@ using Buffer = network::Buffer<Nothing>;
 
 // Returns the place of a frame in a buffer: its payload is the buffer's.
 [[nodiscard]] inline std::byte* frame_of(Buffer& buffer) noexcept { return buffer.payload() - sizeof(FrameHead); }
+
+// Memory in which frames arrive. Bytes [begin, end) are not parsed yet; if they are not all of a frame, the frame takes
+// `needed` bytes. Most of the memory is never touched: only a user's eager limit makes frames long.
+struct Landing {
+  static constexpr std::size_t kBytes = sizeof(FrameHead) + most_bytes(Frame::kMessage) + kReadBytes;
+  std::unique_ptr<std::byte[]> bytes = std::make_unique_for_overwrite<std::byte[]>(kBytes);
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  std::size_t needed = 0;
+
+  [[nodiscard]] bool is_empty() const noexcept { return begin == end; }
+  // Returns memory for the rest of the frame, and some more.
+  [[nodiscard]] iovec room() noexcept {
+    const std::size_t rest = is_empty() ? 0 : needed - (end - begin);
+    const std::size_t length = std::max(rest, kReadBytes);
+    if (end + length > kBytes) {
+      std::memmove(bytes.get(), bytes.get() + begin, end - begin);
+      end -= std::exchange(begin, 0);
+    }
+    return {bytes.get() + end, length};
+  }
+};
 
 struct Peer;
 struct Fetch;
@@ -49,19 +76,14 @@ struct Connection {
   double since = 0;           // time at which it was made
   Peer* peer = nullptr;       // null before the stage kOpen, if it was accepted
   Hello hello{};
-  // What has not arrived completely: a frame, its head, or the other side's proof. `wanted` is its length, 0 if there
-  // is none, of which `filled` bytes have arrived. Frames with a payload are in a buffer.
-  std::array<std::byte, sizeof(Hello)> start;
-  Buffer* frame = nullptr;
-  std::size_t filled = 0;
-  std::size_t wanted = 0;
+  std::array<std::byte, sizeof(Hello)> proof;  // of the other side, of which `proven` bytes have arrived
+  std::size_t proven = 0;
+  std::unique_ptr<Landing> landing;  // has the beginning of a frame; null if there is none
   // The rest of a frame of data.
   Fetch* fetch = nullptr;
   std::uint64_t number = 0;
   std::size_t offset = 0;
   std::size_t left = 0;
-
-  [[nodiscard]] std::byte* partial() noexcept { return frame != nullptr ? frame_of(*frame) : start.data(); }
 };
 
 // Data that this process keeps for a peer, until the peer has fetched or declined it.

@@ -72,22 +72,19 @@ bool Tcp::serve(Connection& connection, std::uint32_t events) {
   return any;
 }
 
-// Receives into the place where the next bytes belong, if that is known: the rest of a frame, or of data; everything
-// that follows goes to the scratch memory. The beginning of a frame stays there as long as the rest arrives at once.
+// Receives data into the place where it belongs, and everything else into a landing, where an incomplete frame at the
+// end waits for its rest. A connection keeps its landing only as long.
 bool Tcp::read(Connection& connection) {
   bool any = false;
-  std::size_t begin = 0;  // of the bytes in the scratch memory that are not parsed yet
-  std::size_t end = 0;
-  for (int left = kReadsAtOnce; left != 0 && end < scratch_.size() && connection.stage == Stage::kOpen; --left) {
+  if (connection.landing == nullptr) connection.landing = take_landing();
+  Landing& landing = *connection.landing;
+  for (int left = kReadsAtOnce; left != 0 && connection.stage == Stage::kOpen; --left) {
     std::array<iovec, 2> parts{};
-    if (connection.left != 0 && connection.fetch->into->unpack == nullptr) {
+    if (connection.left != 0 && connection.fetch->into->unpack == nullptr)
       parts[0] = {connection.fetch->into->address + connection.offset, connection.left};
-    } else if (connection.wanted != 0) {
-      parts[0] = {connection.partial() + connection.filled, connection.wanted - connection.filled};
-    }
+    parts[1] = landing.room();
     const std::size_t placed = parts[0].iov_len;
-    const std::size_t room = scratch_.size() - end;
-    parts[1] = {scratch_.data() + end, room};
+    const std::size_t room = parts[1].iov_len;
     msghdr message{};
     message.msg_iov = placed != 0 ? parts.data() : &parts[1];
     message.msg_iovlen = placed != 0 ? 2 : 1;
@@ -99,105 +96,55 @@ bool Tcp::read(Connection& connection) {
     any = true;
     const auto bytes = static_cast<std::size_t>(got);
     const std::size_t here = std::min(bytes, placed);
-    if (here != 0) arrived(connection, here);
-    end += bytes - here;
-    begin += parse(connection, scratch_.data() + begin, end - begin);
-    if (begin == end) {
-      if (bytes < placed + room) break;  // nothing more has arrived
-      begin = end = 0;
-    }
+    if (here != 0) take_data(connection, nullptr, here);
+    landing.end += bytes - here;
+    parse(connection, landing);
+    if (landing.is_empty() && bytes < placed + room) break;  // nothing more has arrived
   }
-  if (begin != end && connection.stage == Stage::kOpen) keep(connection, scratch_.data() + begin, end - begin);
+  if (landing.is_empty() || connection.stage != Stage::kOpen) give_back(std::move(connection.landing));
   return any;
 }
 
-// These bytes were received where they belong.
-void Tcp::arrived(Connection& connection, std::size_t bytes) {
-  if (connection.left != 0) return take_data(connection, nullptr, bytes);
-  connection.filled += bytes;
-  if (connection.filled == connection.wanted) completed(connection);
+std::unique_ptr<Landing> Tcp::take_landing() {
+  if (landings_.empty()) return std::make_unique<Landing>();
+  std::unique_ptr<Landing> taken = std::move(landings_.back());
+  landings_.pop_back();
+  return taken;
 }
 
-// Prepares for the rest of a frame, of which the head has arrived. False if the path fails.
-bool Tcp::expect(Connection& connection, const FrameHead& head) {
-  connection.frame = buffers_.take(head.bytes);
-  if (connection.frame == nullptr) {
-    fail_path(*connection.peer, ENOMEM);
-    close(connection);
-    return false;
-  }
-  std::memcpy(frame_of(*connection.frame), &head, sizeof head);
-  connection.filled = sizeof head;
-  connection.wanted = sizeof head + head.bytes;
-  return true;
+void Tcp::give_back(std::unique_ptr<Landing> landing) {
+  if (landing == nullptr || landings_.size() == kMostLandings) return;
+  landing->begin = landing->end = 0;
+  landings_.push_back(std::move(landing));
 }
 
-// A head has arrived in pieces, or a whole frame.
-void Tcp::completed(Connection& connection) {
-  FrameHead head;
-  std::memcpy(&head, connection.partial(), sizeof head);
-  if (connection.frame == nullptr) {
-    if (!is_valid(head)) return malformed(*connection.peer);
-    if (head.kind != Frame::kData && head.bytes != 0) {
-      static_cast<void>(expect(connection, head));
-      return;
-    }
-  }
-  Buffer* const frame = std::exchange(connection.frame, nullptr);
-  connection.wanted = connection.filled = 0;
-  if (head.kind == Frame::kData) return begin_data(connection, head);
-  deliver(connection, head, frame != nullptr ? frame->payload() : nullptr);
-  if (frame != nullptr) buffers_.give_back(frame);
-}
-
-// `data`: the bytes that follow those which have been parsed already. Returns the number of bytes parsed: all but an
-// incomplete frame at the end.
-std::size_t Tcp::parse(Connection& connection, const std::byte* data, std::size_t bytes) {
-  std::size_t at = 0;
-  while (at < bytes && connection.stage == Stage::kOpen) {
+// Delivers everything but an incomplete frame at the end.
+void Tcp::parse(Connection& connection, Landing& landing) {
+  while (!landing.is_empty() && connection.stage == Stage::kOpen) {
+    const std::byte* const data = landing.bytes.get() + landing.begin;
+    const std::size_t bytes = landing.end - landing.begin;
     if (connection.left != 0) {
-      const std::size_t part = std::min(bytes - at, connection.left);
-      take_data(connection, data + at, part);
-      at += part;
+      const std::size_t part = std::min(bytes, connection.left);
+      landing.begin += part;
+      take_data(connection, data, part);
       continue;
     }
-    if (connection.wanted != 0) {
-      const std::size_t part = std::min(bytes - at, connection.wanted - connection.filled);
-      std::memcpy(connection.partial() + connection.filled, data + at, part);
-      arrived(connection, part);
-      at += part;
-      continue;
-    }
+    landing.needed = sizeof(FrameHead);
+    if (bytes < landing.needed) return;
     FrameHead head;
-    if (bytes - at < sizeof head) break;
-    std::memcpy(&head, data + at, sizeof head);
-    if (!is_valid(head)) {
-      malformed(*connection.peer);
-      break;
-    }
+    std::memcpy(&head, data, sizeof head);
+    if (!is_valid(head)) return malformed(*connection.peer);
     if (head.kind == Frame::kData) {
-      at += sizeof head;
+      landing.begin += sizeof head;
       begin_data(connection, head);
       continue;
     }
-    if (bytes - at < sizeof head + head.bytes) break;
-    deliver(connection, head, data + at + sizeof head);
-    at += sizeof head + head.bytes;
+    landing.needed += head.bytes;
+    if (bytes < landing.needed) return;
+    landing.begin += landing.needed;
+    deliver(connection, head, data + sizeof head);
   }
-  return at;
-}
-
-// Moves an incomplete frame out of the scratch memory.
-void Tcp::keep(Connection& connection, const std::byte* data, std::size_t bytes) {
-  FrameHead head;
-  if (bytes < sizeof head) {
-    connection.wanted = sizeof head;
-  } else {
-    std::memcpy(&head, data, sizeof head);
-    if (!expect(connection, head)) return;
-  }
-  std::memcpy(connection.partial(), data, bytes);
-  connection.filled = bytes;
+  if (landing.is_empty()) landing.begin = landing.end = 0;
 }
 
 void Tcp::deliver(Connection& connection, const FrameHead& head, const std::byte* payload) {

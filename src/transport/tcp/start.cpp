@@ -32,7 +32,6 @@ Status Tcp::create() {
   HR_TRY(choose_interface(listens(), &interface_));
   cost_ = kUnstated;
   if (interface_.bytes_per_second > 0) cost_.bytes_per_second = interface_.bytes_per_second;
-  scratch_.resize(kScratchBytes);
   events_ = ::epoll_create1(EPOLL_CLOEXEC);
   if (events_ < 0) return failed("epoll_create1", interface_);
   sockaddr_storage address = interface_.address;
