@@ -428,6 +428,19 @@ class TcpInterface(MachineTest):
             self.write(f"/sys/class/net/{name}/speed", f"{speed}\n")
         self.assert_found("network.interface", "ok", "ranks use eth3 (10.0.3.1, 25 Gbit/s)")
 
+    def test_carrier_first(self):
+        self.write("/sys/class/net/eth1/device/x")
+        self.interfaces(Interface("eth1", "10.0.1.1", running=False))
+        self.assert_found("network.interface", "ok", "ranks use eth0")
+
+    def test_a_bond_leads_to_hardware(self):
+        self.interfaces(Interface("docker0", "172.17.0.1"), Interface("bond0.7", "10.0.7.1"))
+        self.write("/sys/class/net/docker0/lower_veth1/x")
+        self.write("/sys/class/net/bond0.7/lower_bond0/x")
+        self.write("/sys/class/net/bond0/lower_eth8/x")
+        self.write("/sys/class/net/eth8/device/x")
+        self.assert_found("network.interface", "ok", "ranks use bond0.7 (10.0.7.1)")
+
     def test_devices(self):
         self.set(HEADRACE_NETWORK_DEVICES="mlx5_0:1,eth0")
         self.assert_found("network.interface-chosen", "note", "HEADRACE_NETWORK_DEVICES is mlx5_0:1,eth0: ranks use eth0 (10.0.0.5)")

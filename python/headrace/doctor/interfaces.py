@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from headrace.doctor.facts import Facts
 
-_UP, _LOOPBACK = 0x1, 0x8
+_UP, _LOOPBACK, _RUNNING = 0x1, 0x8, 0x40
+_DEEPEST = 4
+_BELOW = "lower_"
 _OFFSETS = {socket.AF_INET: (2, 4), socket.AF_INET6: (6, 16)}  # of the address behind the family, and its length
 
 
@@ -24,6 +26,7 @@ class Interface:
     name: str
     address: str
     loopback: bool = False
+    running: bool = True  # it has a carrier
 
 
 class _Address(ctypes.Structure):
@@ -53,7 +56,7 @@ def every() -> list[Interface]:
         begin, length = _OFFSETS[entry.address.contents.family]
         address = ipaddress.ip_address(bytes(entry.address.contents.data[begin:begin + length]))
         if address.version == 4 or not address.is_link_local:
-            found.append(Interface(entry.name.decode(errors="replace"), str(address), bool(entry.flags & _LOOPBACK)))
+            found.append(Interface(entry.name.decode(errors="replace"), str(address), bool(entry.flags & _LOOPBACK), bool(entry.flags & _RUNNING)))
     system.freeifaddrs(first)
     return found
 
@@ -63,8 +66,12 @@ def speed(facts: Facts, interface: Interface) -> int:
     return max(facts.number(f"/sys/class/net/{interface.name}/speed") or 0, 0)
 
 
-def is_hardware(facts: Facts, interface: Interface) -> bool:
-    return "device" in facts.names(f"/sys/class/net/{interface.name}")
+def is_on_hardware(facts: Facts, name: str, depth: int = 0) -> bool:
+    """True if a device drives the interface, or one of those below it (a bond, a bridge or a VLAN has some)."""
+    entries = facts.names(f"/sys/class/net/{name}")
+    if "device" in entries or depth == _DEEPEST:
+        return "device" in entries
+    return any(is_on_hardware(facts, entry.removeprefix(_BELOW), depth + 1) for entry in entries if entry.startswith(_BELOW))
 
 
 def wanted(facts: Facts) -> list[str]:
@@ -75,4 +82,5 @@ def best(facts: Facts, all_: Iterable[Interface]) -> Interface | None:
     """Returns the interface that a job on several hosts uses over TCP; None if there is none."""
     names = wanted(facts)
     usable = [each for each in all_ if (each.name in names if names else not each.loopback)]
-    return max(usable, key=lambda each: (is_hardware(facts, each), "." in each.address, speed(facts, each)), default=None)
+    return max(usable, default=None,
+               key=lambda each: (each.running, is_on_hardware(facts, each.name), "." in each.address, speed(facts, each)))
