@@ -78,6 +78,9 @@ class Cluster(unittest.TestCase):
         sent = [sum(map(float, self.at.column(name, "to other nodes"))) for name in ("loads", "users")]
         self.assertEqual((len(self.at.column("loads", "job")), self.at.column("loads", "ranks")), (1, ["8"]))
         self.assertEqual(sent[0], sent[1])
+        part = float(self.at.page.get_attribute("[data-explained]", "data-explained"))  # the made-up links carry much more than the job sends
+        self.assertAlmostEqual(part, sent[0] / (2 * 20e9 * 0.97), 3)
+        self.assertIn("The rest is traffic of other programs", self.at.page.inner_text("[data-explained]"))
         self.at.screenshot("node")
 
     def test_gpus(self):
@@ -93,6 +96,11 @@ class Cluster(unittest.TestCase):
         self.at.open(view="links")
         self.assertEqual(self.at.sum("links"), 2 * (NODES - 1))
         self.assertEqual(self.at.column("links", "node")[:2], [DOWN, FAULTY])
+        self.assertEqual(self.at.column("links", "jobs on the node")[:3], ["", "synthetic-1", "synthetic-1"])
+        self.at.after(lambda: self.at.press("[data-table=links] td[data-column='jobs on the node'] a[href]"))  # the first one with a job
+        self.assertEqual((self.at.page.evaluate("document.body.dataset.view"), self.at.page.inner_text("dl.facts dd")), ("job", "synthetic-1"))
+        self.at.open(view="links")
+        self.assertIn("ada · Slurm 48213 · halo3d", self.at.page.inner_text("[data-table=links]"))
         self.at.fill("filter", BUSY)
         self.assertEqual(self.at.column("links", "in use"), ["0.97", "0.97"])
         self.at.screenshot("links")

@@ -6,7 +6,7 @@ import { table } from "../table";
 import type { Deaths, Finding, Job, Report, Slowest, StackGroup, Stacks } from "../types";
 import { within, type Scene, type View } from "../view";
 import { batch, hostsOf } from "./jobs";
-import { slowRank } from "./slow";
+import { besideOthers, slowRank } from "./slow";
 
 const FRAMES_MOST = 24; // frames of a group that are shown before the rest is folded
 const read = new Map<number, Stacks | string>(); // the last stacks by job, or the reason why there are none
@@ -91,10 +91,10 @@ function draw(scene: Scene, [findings, named, reports, deaths]: [Finding[], Slow
   }
   for (const each of deaths) scene.place.append(el("p", { class: "problem", "data-died": each.ranks }, `${date(each.time)}: ${each.count > 1 ? "ranks" : "rank"} ${each.ranks} ended without MPI_Finalize.`));
   const slow = slowRank(scene, named);
-  if (slow) scene.place.append(slow);
+  if (slow) scene.place.append(slow, ...besideOthers(scene, named));
   drawFindings(scene, findings);
   drawReports(scene, reports);
   drawStacks(scene, job);
 }
 
-export const job: View = { name: "job", title: "Job", needsJob: true, load: (address) => Promise.all([ask<Finding[]>("findings", part(address)), ask<Slowest>("slowest", part(address)), ask<Report[]>("reports", part(address)), ask<Deaths[]>("deaths", part(address))]), draw };
+export const job: View = { name: "job", title: "Job", needsJob: true, load: (address) => Promise.all([ask<Finding[]>("findings", part(address)), ask<Slowest>("slowest", { ...part(address), calls: "1" }), ask<Report[]>("reports", part(address)), ask<Deaths[]>("deaths", part(address))]), draw };

@@ -99,7 +99,7 @@ def _timeline(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
 
 
 def _slowest(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
-    return query.culprit(db, _range(db, asked))
+    return query.culprit(db, _range(db, asked), bool(asked.get("calls")))
 
 
 def _marks(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:

@@ -16,6 +16,7 @@ from headrace.monitor.schema import CHANGES
 RECENT = 60.0  # seconds that count as now
 _HOSTS_MOST = 4096
 _LINKS_MOST = 20_000
+_JOBS_MOST = 8  # limit of the jobs named for a node or a link
 _USERS_MOST = 200  # limit of the ranks listed for a link
 _GPU = ("busy", "memory", "throttled", "temperature", "power", "nvlink_tx", "nvlink_rx", "pcie_tx", "pcie_rx")
 _GPU_RANKS_MOST = 8  # limit of the ranks named for a GPU
@@ -62,9 +63,11 @@ def _links(figures: Figures) -> Iterator[dict]:
 
 
 def links(db: sqlite3.Connection, began: float | None, ended: float | None, host: str = "") -> list[dict]:
-    """Returns all links: first those that are down, then the busiest. `up` is the share of readings in which the link was up."""
+    """Returns all links: first those that are down, then the busiest. `up` is the share of readings in which the link was up. `jobs`: those with ranks
+    on its host, by key."""
     begin, end = window(db, began, ended)
-    rows = [{"host": name, **link} for name, figures in means(db, begin, end, host).items() for link in _links(figures)]
+    placed = _placed(db, begin, end)
+    rows = [{"host": name, **link, **_named(placed.get(name, ({}, 0))[0])} for name, figures in means(db, begin, end, host).items() for link in _links(figures)]
     rows.sort(key=lambda row: (row["up"] is None or row["up"] == 1.0, -(row["errors"] or 0), -(row["use"] or 0), row["host"], row["link"]))
     return rows[:_LINKS_MOST]
 
@@ -77,6 +80,10 @@ def _placed(db: sqlite3.Connection, begin: float, end: float) -> dict[str, tuple
         there, ranks = found.get(host, ({}, 0))
         found[host] = ({**there, key: count}, ranks + count)
     return found
+
+
+def _named(jobs: dict[str, int]) -> dict:
+    return {"jobs": sorted(jobs)[:_JOBS_MOST], "more_jobs": max(0, len(jobs) - _JOBS_MOST)}
 
 
 def _gpus(figures: Figures) -> list[float]:
@@ -140,7 +147,7 @@ def _node(name: str, figures: Figures, jobs: dict[str, int], ranks: int) -> dict
     return {"host": name, "silent": not figures, "cpu": figures.get("cpu.busy", (None,))[0], "memory": figures.get("memory.used", (None,))[0], "gpus": len(gpus), "gpu": sum(gpus) / len(gpus) if gpus else None,
             **{direction: sum(rated[direction] or net[direction]) for direction in ("rx", "tx")}, "links": len(there),
             "down": sum(link["up"] is not None and link["up"] < 1 for link in there), "use": worst and worst["use"], "busiest": worst["link"] if worst else "",
-            "errors": sum(link["errors"] or 0 for link in there), "discards": sum(link["discards"] or 0 for link in there), "ranks": ranks, "jobs": sorted(jobs)[:8], "more_jobs": max(0, len(jobs) - 8)}
+            "errors": sum(link["errors"] or 0 for link in there), "discards": sum(link["discards"] or 0 for link in there), "ranks": ranks, **_named(jobs)}
 
 
 def nodes(db: sqlite3.Connection, began: float | None, ended: float | None) -> dict:
