@@ -87,7 +87,7 @@ export interface StackGroup {
   ranks: string; count: number; frames: string[]; inside: string[]; python: string[]; threads: number; why: string; now: { text: string; ranks: string }[]; more_now: number;
 }
 
-export interface Stacks { job: string; size: number; here: number; left_out: number; groups_left_out: number; time: number; seconds: number; groups: StackGroup[]; }
+export interface Stacks { job: string; size: number; here: number; left_out: number; groups_left_out: number; missing: string[]; time: number; seconds: number; groups: StackGroup[]; }
 
 export type Machine = Record<string, Record<string, [number[], number[]]>>;
 
