@@ -13,7 +13,7 @@ const state = (link: Link): string => link.up === null ? "unknown" : link.up ===
 const counters: [string, (link: Link) => number | null][] = [["errors", (link) => link.errors], ["discards", (link) => link.discards], ["waits", (link) => link.waits],
   ["retries", (link) => link.retries], ["congestion", (link) => link.congestion]];
 
-/** Links as rows; `scene` shows a link's node when it is chosen. */
+/** Links as rows; `scene` shows a link's node when it is chosen. Counters that no link has are left out, and the jobs on the page of one node. */
 export function linkTable(scene: Scene, links: Link[]): HTMLElement {
   return table<Link>("links", [
     { title: "node", value: (link) => link.host, go: (link) => open(scene, link.host) },
@@ -25,8 +25,8 @@ export function linkTable(scene: Scene, links: Link[]): HTMLElement {
     { title: "highest", value: (link) => link.use_most ?? -1, text: (link) => orDash(link.use_most, share), bar: (link) => link.use_most ?? 0 },
     { title: "received", value: (link) => link.rx ?? -1, text: (link) => orDash(link.rx, (value) => `${bytes(value)}/s`) },
     { title: "sent", value: (link) => link.tx ?? -1, text: (link) => orDash(link.tx, (value) => `${bytes(value)}/s`) },
-    jobsColumn<Link>(scene, (link) => link, (host) => open(scene, host), "jobs on the node"),
-    ...counters.map(([title, of]) => ({ title, value: (link: Link) => of(link) ?? -1, text: (link: Link) => orDash(of(link), perSecond) })),
+    ...(scene.address.host && scene.address.view === "hosts" ? [] : [jobsColumn<Link>(scene, (link) => link, (host) => open(scene, host), "jobs on the node")]),
+    ...counters.filter(([title, of]) => title === "errors" || links.some((link) => of(link) !== null)).map(([title, of]) => ({ title, value: (link: Link) => of(link) ?? -1, text: (link: Link) => orDash(of(link), perSecond) })),
   ], links, scene.again, { mark: (link) => link.up !== null && link.up < 1 || (link.errors ?? 0) > 0, key: (link) => `${link.host} ${link.kind} ${link.link}`, more: "the filter chooses others" });
 }
 
