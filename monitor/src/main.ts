@@ -53,9 +53,11 @@ async function update(): Promise<void> {
     wanted = false;
     const asked = view(), asking = JSON.stringify(address);
     try {
+      const early = asked.needsJob ? undefined : asked.load(address); // it need not wait for the list of jobs
+      early?.catch(() => {}); // awaited below, unless the list of jobs fails first
       [jobs, { all }] = await Promise.all([askJobs(), ask<Count>("jobs", { count: "1" })]);
       const job = chosen(), full = { ...address, job: job ? String(job.id) : address.job };
-      const answer = asked.needsJob && !full.job ? undefined : await asked.load(full);
+      const answer = asked.needsJob && !full.job ? undefined : await (early ?? asked.load(full));
       problem = "";
       if (asking !== JSON.stringify(address)) continue; // an answer to an outdated question
       said = answer;

@@ -21,6 +21,7 @@ interface Shown { plot: uPlot; figures: Figures; held: boolean; late: boolean; f
 
 const open = new Set<Shown>();
 const FLAG_ROOM = 26; // width of a flag's text in pixels
+const AXIS_ROOM = 66, RIGHT_ROOM = 84; // widths of axes, the right one with room for "rank 4095"; the same in all plots, so that those of a view are aligned
 const TIME_ROOM = 84; // width of a time of day, with space next to it
 const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3]]; // to tell lines apart without colours
 const WHOLE = [1, 2, 5].flatMap((digit) => [...Array(15).keys()].map((power) => digit * 10 ** power)).sort((a, b) => a - b);
@@ -75,7 +76,7 @@ function make(box: HTMLElement, figures: Figures): Shown {
   const ink = colour("quiet"), grid = { stroke: colour("line"), width: 1 };
   const format = (scale: string) => (value: number): string => (scale === "right" ? shape().right ?? String : shape().unit ?? String)(value);
   const axis = (scale: "y" | "right", side: uPlot.Axis.Side): uPlot.Axis => ({
-    scale, side, stroke: ink, grid: side === 1 ? { show: false } : grid, ticks: grid, size: 66, values: (_, values) => labels(values, format(scale)),
+    scale, side, stroke: ink, grid: side === 1 ? { show: false } : grid, ticks: grid, size: side === 1 ? RIGHT_ROOM : AXIS_ROOM, values: (_, values) => labels(values, format(scale)),
     ...([scale, "both"].includes(figures.shape.whole ?? "") ? { incrs: WHOLE } : {}),
   });
   const right = figures.lines.some((line) => line.scale === "right");

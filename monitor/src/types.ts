@@ -12,8 +12,12 @@ export interface Count { all: number; found: number; }
 /** The rank that holds the others up: `rank` is null if it may be chance. */
 export interface Slowest {
   rank: number | null; share: number; equal: number; points: number;
-  host?: string; cpus?: string; gpu?: string; outside?: number; since?: number; until?: number; // data on the rank; `outside` is the share of its time outside MPI
+  host?: string; cpus?: string; gpu?: string; outside?: number; since?: number; until?: number; goes_on?: boolean; // data on the rank; `outside` is the share of its time outside MPI, in the interval from `since` to `until`
+  calls?: Beside[]; waits_in?: string; // if asked for: what it did in that interval, and the function in which the others wait for it
 }
+
+/** The shares of time that a rank and, on average, the others spent in a function. */
+export interface Beside { name: string; own: number; others: number; }
 
 export interface RankRow {
   rank: number; pid: number; host: string; cpus: string; gpu: string; ended: number; seen: number; seconds: number;
@@ -48,6 +52,7 @@ export interface Cluster { from: number; to: number; left_out: number; nodes: No
 export interface Link {
   host: string; kind: string; link: string; up: number | null; use: number | null; use_most: number | null; errors_most: number | null; rx: number | null; tx: number | null;
   packets: number | null; waits: number | null; discards: number | null; errors: number | null; retries: number | null; congestion: number | null; speed: number | null;
+  jobs: string[]; more_jobs: number; // with ranks on its host
 }
 
 /** A GPU; figures that were not read are null. `throttled` is the share of readings in which it was. Rates are bytes per second. */
@@ -82,7 +87,7 @@ export interface StackGroup {
   ranks: string; count: number; frames: string[]; inside: string[]; python: string[]; threads: number; why: string; now: { text: string; ranks: string }[]; more_now: number;
 }
 
-export interface Stacks { job: string; size: number; here: number; left_out: number; groups_left_out: number; time: number; seconds: number; groups: StackGroup[]; }
+export interface Stacks { job: string; size: number; here: number; left_out: number; groups_left_out: number; missing: string[]; time: number; seconds: number; groups: StackGroup[]; }
 
 export type Machine = Record<string, Record<string, [number[], number[]]>>;
 

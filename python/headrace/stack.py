@@ -125,6 +125,15 @@ def _now(page: Page) -> str:
     return f"in {found.function}" + (f", waits for rank {found.waits_for}" if found.waits_for is not None else "")
 
 
+def _as_seen(now: str, frames: Sequence[str]) -> str:
+    """Returns what the frames show if they are inside another MPI function than the page says: it was read a moment earlier."""
+    inside = [frame.partition(" ")[0] for frame in frames if _MPI.match(frame)]
+    if not inside:
+        return now
+    function = inside[-1].removeprefix("P") if inside[-1].startswith("PMPI_") else inside[-1]
+    return now if now.partition(",")[0].lower() == f"in {function.lower().rstrip('_')}" else f"in {function}"
+
+
 def _state(process: str) -> str:
     """Returns the system's word for the state of a process."""
     try:
@@ -145,6 +154,7 @@ def look(page: Page, seconds: float, stop: threading.Event | None = None) -> Sta
                                        "-ex", f"thread apply all bt {_FRAMES_MOST}"], seconds, process, stop)
         found.frames, found.threads = of_gdb(text)
         found.why = "" if found.frames else found.why or "gdb found no stack"
+        found.now = _as_seen(found.now, found.frames)
     else:
         found.why = "gdb is not installed"
     if (not found.frames or any(frame.startswith(("PyEval_", "_PyEval_")) for frame in found.frames)) and shutil.which("py-spy"):

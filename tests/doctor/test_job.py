@@ -91,7 +91,7 @@ class JobTest(unittest.TestCase):
 
     def test_balance(self):
         waits = {"wait.time": 60_000_000_000, "peer.wait": {3: 54_000_000_000, 1: 6_000_000_000}}
-        self.finds(Made(tables={0: waits, 1: waits, 2: waits}), 1, "balance.uneven", "from 5% (rank 3) to 60%", "90% of it for rank 3")
+        self.finds(Made(tables={0: waits, 1: waits, 2: waits}), 1, "balance.uneven", "from 5% (rank 3) to 60%", "90% of the waits with a known cause are for rank 3")
         alike = {"wait.time": 40_000_000_000}
         self.finds(Made(tables={rank: alike for rank in range(4)}), 0, "balance.waits", "40%")
 

@@ -277,10 +277,10 @@ class Live(support.Scratch):
         """As the synthetic ranks have no processes, the debugger's answer is also synthetic."""
         started = support.threading.Event()
 
-        def made_up(job, everyone, stop):
+        def made_up(job, everyone, stop, elsewhere):
             started.set()
             group = {"frames": ["PMPI_Waitall (libmpi_abi.so)", "exchange (halo3d.cpp:88)", "main (halo3d.cpp:40)"], "inside": ["poll", EVIL], "python": [], "threads": 2, "why": "", "more_now": 0}
-            return {"job": job, "size": 8, "here": 8, "left_out": 0, "groups_left_out": 0, "time": 1e9, "seconds": 1.5, "groups": [
+            return {"job": job, "size": 8, "here": 8, "left_out": 0, "groups_left_out": 0, "missing": ["node7: its collector is lost"], "time": 1e9, "seconds": 1.5, "groups": [
                 {**group, "ranks": "5", "count": 1, "frames": ["relax (halo3d.cpp:31)", "main (halo3d.cpp:40)"], "inside": [], "now": [{"text": "computes, outside MPI", "ranks": "5"}]},
                 {**group, "ranks": "0-4, 6-7", "count": 7, "now": [{"text": "in MPI_Waitall, waits for rank 5", "ranks": "0-4, 6-7"}]}]}
 
@@ -300,6 +300,7 @@ class Live(support.Scratch):
             self.assertTrue(started.is_set())
             self.assertEqual(at.page.eval_on_selector_all("[data-stack]", "all => all.map(each => each.dataset.stack)"), ["5", "0-4, 6-7"])
             self.assertEqual((at.sum("stacks"), at.sum("groups")), (8, 2))
+            self.assertIn("No stacks of node7: its collector is lost.", at.page.inner_text("main, #view"))
             at.screenshot("stacks")
             at.page.click("[data-stack='0-4, 6-7'] summary")
             drawn = at.page.evaluate("Number(document.body.dataset.drawn)")

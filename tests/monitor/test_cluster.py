@@ -1,7 +1,9 @@
 """The page of a cluster of 1,000 nodes with a job of 4,096 ranks: first view, sums, from a node to its links and to the ranks on them."""
 
+import os
 import random
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -55,12 +57,20 @@ class Cluster(unittest.TestCase):
         self.addCleanup(lambda: (self.at.page.close(), self.assertEqual(self.at.complaints, [])))
 
     def test_the_first_view(self):
-        times = []
+        times, work = [], []
+        browser = self.context.new_cdp_session(self.at.page)
+        browser.send("Performance.enable", {"timeDomain": "threadTicks"})
         for _ in range(3):
+            self.at.page.goto("about:blank")
+            before = time.process_time()
             self.at.open(view="cluster")
             times.append(self.at.page.evaluate("performance.getEntriesByName('first-view')[0].startTime"))
-        print(f"first view of {NODES} nodes: {sorted(round(time) for time in times)} ms")
-        self.assertLess(min(times), 1500)  # under 1 s on an otherwise idle machine
+            tasks = next(metric["value"] for metric in browser.send("Performance.getMetrics")["metrics"] if metric["name"] == "TaskDuration")
+            work.append(1e3 * (time.process_time() - before + tasks))
+        print(f"first view of {NODES} nodes: {sorted(map(round, times))} ms; CPU time of the server and the page: {sorted(map(round, work))} ms")
+        self.assertLess(min(work), 1000)  # does not depend on what else the machine does
+        if os.getloadavg()[0] < (os.cpu_count() or 1):
+            self.assertLess(min(times), 1000)
         self.assertEqual((self.at.sum("nodes"), self.at.sum("silent"), self.at.sum("down"), self.at.sum("ranks"), self.at.sum("GPUs")), (NODES + 1, 2, 1, 4160, 4 * (NODES - 1)))
         self.assertEqual(len(self.at.page.query_selector_all(".nodes .node")), NODES + 1)
         marked = {name: self.at.page.inner_text(f".nodes [data-host={name}]") for name in (FAULTY, DOWN, "node0042", "node0001")}
@@ -78,6 +88,9 @@ class Cluster(unittest.TestCase):
         sent = [sum(map(float, self.at.column(name, "to other nodes"))) for name in ("loads", "users")]
         self.assertEqual((len(self.at.column("loads", "job")), self.at.column("loads", "ranks")), (1, ["8"]))
         self.assertEqual(sent[0], sent[1])
+        part = float(self.at.page.get_attribute("[data-explained]", "data-explained"))  # the made-up links carry much more than the job sends
+        self.assertAlmostEqual(part, sent[0] / (2 * 20e9 * 0.97), 3)
+        self.assertIn("The rest is traffic of other programs", self.at.page.inner_text("[data-explained]"))
         self.at.screenshot("node")
 
     def test_gpus(self):
@@ -93,6 +106,11 @@ class Cluster(unittest.TestCase):
         self.at.open(view="links")
         self.assertEqual(self.at.sum("links"), 2 * (NODES - 1))
         self.assertEqual(self.at.column("links", "node")[:2], [DOWN, FAULTY])
+        self.assertEqual(self.at.column("links", "jobs on the node")[:3], ["", "synthetic-1", "synthetic-1"])
+        self.at.after(lambda: self.at.press("[data-table=links] td[data-column='jobs on the node'] a[href]"))  # the first one with a job
+        self.assertEqual((self.at.page.evaluate("document.body.dataset.view"), self.at.page.inner_text("dl.facts dd")), ("job", "synthetic-1"))
+        self.at.open(view="links")
+        self.assertIn("ada · Slurm 48213 · halo3d", self.at.page.inner_text("[data-table=links]"))
         self.at.fill("filter", BUSY)
         self.assertEqual(self.at.column("links", "in use"), ["0.97", "0.97"])
         self.at.screenshot("links")

@@ -145,6 +145,7 @@ class Sums(support.Scratch):
         found = answer(Place(self.path), "links", {})
         self.assertEqual([row["host"] for row in found], ["node0004", "node0003", "node0001"])  # down, errors, the rest
         self.assertEqual([row["host"] for row in answer(Place(self.path), "links", {"host": "node0001"})], ["node0001"])
+        self.assertEqual([(row["jobs"], row["more_jobs"]) for row in found], [(["synthetic-1"], 0)] * 3)
         self.assertEqual(answer(Place(self.path), "links", {"to": str(self.end - 1000)}), [])
         with self.assertRaises(Wrong):
             answer(Place(self.path), "links", {"from": "noon"})
@@ -183,6 +184,15 @@ class Sums(support.Scratch):
         began = source.jobs[0].began
         self.assertEqual((found["rank"], found["host"], found["cpus"], found["gpu"], found["since"] - began, found["until"] - began), (5, "node0002", "5", "5", 60, 120))
         self.assertAlmostEqual(found["outside"], 1 - 0.03 - 200 * 90e-6, 2)
+        self.assertEqual((found["goes_on"], "calls" in found), (True, False))
+        said = answer(Place(self.folder / "turned.sqlite"), "slowest", {"calls": "1"})
+        rows = {row["name"]: row for row in said["calls"]}
+        self.assertEqual(said["waits_in"], "MPI_Waitall")
+        self.assertAlmostEqual(rows["MPI_Waitall"]["own"], 0.03 + 200 * 40e-6, 2)
+        self.assertAlmostEqual(rows["MPI_Waitall"]["others"], 0.03 + 0.4 + 200 * 40e-6, 2)
+        self.assertAlmostEqual(rows["MPI_Allreduce"]["own"], 200 * 20e-6, 3)
+        early = answer(Place(self.folder / "turned.sqlite"), "slowest", {"calls": "1", "from": str(began + 70), "to": str(began + 90)})
+        self.assertEqual((early["rank"], early["since"] - began, early["until"] - began, early["waits_in"]), (5, 70, 90, "MPI_Waitall"))
         self.assertEqual(answer(Place(self.folder / "turned.sqlite"), "slowest", {"to": str(began + 50)})["rank"], None)
 
     def test_who_is_on_a_link(self):

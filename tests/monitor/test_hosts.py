@@ -15,7 +15,7 @@ import unittest.mock
 import zlib
 
 import support
-from headrace.monitor import query
+from headrace.monitor import query, stacks
 from headrace.monitor.answers import Place, news
 from headrace.monitor.collector import Collector
 from headrace.monitor.history import History, connect
@@ -25,6 +25,7 @@ from headrace.monitor.listen import listen
 from headrace.monitor.metrics import text
 from headrace.monitor.model import Brief, Count, Mark, Sweep
 from headrace.monitor.synthetic import Job, Synthetic
+from headrace.stack import Stack
 
 SECRET = b"a secret for tests, 0123456789"
 
@@ -240,6 +241,90 @@ class Reports(Gathering):
         asked = connection.receive()
         self.assertTrue(0.05 <= asked["wait"] <= 0.15, asked)
         self.assertEqual(asked["details"], self.collector.details_seconds)
+
+
+class Stacks(Gathering):
+    """Stacks of ranks on other hosts, read by their collectors."""
+
+    def part(self, ranks):
+        return stacks.Part(8, len(ranks), [Stack(rank, 1, ["poll", "PMPI_Recv (lib)", "main"] if rank != 6 else ["assemble (ocean.c:7)", "main"], now="in MPI_Recv" if rank != 6 else "computes, outside MPI", threads=2)
+                                           for rank in ranks])
+
+    def asked(self, here, there, seconds=(20, 0)):
+        """Returns the answer that the page gets. `here`, `there`: read() of the monitor's host and of the collector's."""
+        with unittest.mock.patch.object(stacks, "read", here), unittest.mock.patch.object(report, "read", there), \
+                unittest.mock.patch.multiple(stacks, _SECONDS=seconds[0], _ANSWER_SECONDS=seconds[1]):
+            return stacks.stacks("synthetic-1", elsewhere=self.gather)
+
+    def connected(self):
+        reporter = self.reporter()
+        self.rounds(self.all_there, "8 ranks")
+        return reporter
+
+    def test_ranks_of_all_hosts_are_grouped(self):
+        self.connected()
+        found = self.asked(lambda *_: self.part(range(4)), lambda *_: self.part(range(4, 8)))
+        self.assertEqual((found["size"], found["here"], found["left_out"], found["missing"]), (8, 8, 0, []))
+        self.assertEqual([(group["ranks"], group["frames"], group["now"][0]["text"]) for group in found["groups"]],
+                         [("6", ["assemble (ocean.c:7)", "main"], "computes, outside MPI"), ("0-5, 7", ["PMPI_Recv (lib)", "main"], "in MPI_Recv")])
+        self.assertEqual(self.asked(lambda *_: stacks.Part(), lambda *_: self.part(range(4, 8)))["here"], 4)  # a second request; no rank is on the monitor's host
+
+    def test_reports_go_on_while_stacks_are_read(self):
+        self.connected()
+        go_on, rounds = threading.Event(), []
+
+        def slow(*_):
+            before = self.gather._hosts["h2"].heard
+            support.wait_for(lambda: self.gather._hosts["h2"].heard > before, 10, "a report")
+            rounds.append(1)
+            go_on.set()
+            return self.part(range(4, 8))
+        self.assertEqual(self.asked(lambda *_: self.part(range(4)), slow)["here"], 8)
+        self.assertTrue(go_on.is_set() and rounds)
+
+    def test_one_that_cannot_read_says_why(self):
+        def broken(*_):
+            raise OSError("no debugger")
+        self.connected()
+        found = self.asked(lambda *_: self.part(range(4)), broken)
+        self.assertEqual((found["here"], found["missing"]), (4, ["h2: its stacks could not be read (OSError: no debugger)"]))
+
+    def test_one_that_does_not_answer(self):
+        with unittest.mock.patch.object(report.Reporter, "_examine", lambda *_: None):  # as of an older version
+            self.connected()
+            found = self.asked(lambda *_: self.part(range(4)), None, (0.2, 0.2))
+        self.assertEqual((found["here"], found["missing"]), (4, ["h2: its collector has not answered; it may be of an older version"]))
+
+    def test_one_that_is_lost_meanwhile(self):
+        reporter = self.connected()
+        ending = threading.Event()
+
+        def ends(*_):
+            reporter._channel._connection.close()
+            ending.wait(20)
+            return self.part(())
+        found = self.asked(lambda *_: self.part(range(4)), ends)
+        ending.set()
+        self.assertEqual((found["here"], found["missing"]), (4, ["h2: its collector is lost"]))
+
+    def test_requests_of_another_form(self):
+        reporter = self.connected()
+        for asked in (None, 3, {}, {"job": "j"}, {"number": "1", "job": "j"}, {"number": True, "job": "j"}, {"number": 1, "job": "j" * 1000}, {"number": 1, "job": ["j"]}):
+            reporter._examine(asked)
+        self.assertIsNone(reporter._examiner)
+
+    def test_answers_of_another_form(self):
+        good = message.pack(message.Report("h3", "h3", 1.0, stacks=(5, self.part((4, 5, 6)))))
+        number, part = message.unpack(good).stacks
+        self.assertEqual((number, part.size, part.here, sorted(each.rank for each in part.stacks)), (5, 8, 3, [4, 5, 6]))
+        group = good["stacks"]["groups"][0]
+        for change in ({"number": -1}, {"number": True}, {"size": "8"}, {"here": 1 << 40}, {"groups": {}}, {"groups": [group] * 65}, {"groups": [group[:5]]}, {"groups": [[[1, 2], ["x"], *group[2:]]]},
+                       {"groups": [[["1"], *group[1:]]]}, {"groups": [[*group[:2], ["f"] * 65, *group[3:]]]}, {"groups": [[*group[:2], [3], *group[3:]]]}, {"problem": None}):
+            self.assertRaises(message.Wrong, message.unpack, {**good, "stacks": {**good["stacks"], **change}})
+        for wrong in (None, [], {}, {"number": 5}):
+            self.assertRaises(message.Wrong, message.unpack, {**good, "stacks": wrong})
+        evil = message.unpack({**good, "stacks": {**good["stacks"], "groups": [[[1], ["\x1b[2J"], ["\x1b[2J" + "f" * 900], [], 1, ""]]}}).stacks[1].stacks[0]
+        self.assertTrue(evil.now.isprintable() and evil.frames[0].isprintable() and len(evil.frames[0]) <= 200)
 
 
 class Refusals(Gathering):

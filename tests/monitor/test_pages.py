@@ -14,7 +14,7 @@ import support
 from headrace import counters
 from headrace.monitor import cli, query
 from headrace.monitor import pages as subject
-from headrace.monitor.history import connect
+from headrace.monitor.history import History, connect
 from headrace.monitor.model import Count, Mark
 
 HEAD = counters.page.HEAD
@@ -151,6 +151,30 @@ class Files(support.Scratch):
         self.assertTrue(self.mine(source.sweep(False))[0].ended)  # the last figures are read again with details
         self.assertEqual(self.mine(source.sweep(True))[0].details["sent_to"], {"1": Count(3)})
         self.assertEqual(self.mine(source.sweep(True)), [])
+
+    def test_counters_that_run_backwards(self):
+        """The page is ignored, and named, until it has passed its own figures again; nothing of the other rank is lost."""
+        other = Maker(rank=1, pid_started=self.started(os.getpid()))
+        source, history = self.source(), History(self.folder / "history.sqlite")
+        self.addCleanup(history.close)
+        seen = []
+        for number, calls in enumerate((100, 40, 60, 130)):
+            other.values, self.maker.values = {"function.calls": [0, calls, 0, 0]}, {"function.calls": [0, 10 * number, 0, 0]}
+            for name, maker in (("0", self.maker), ("1", other)):
+                file = self.file.with_suffix(f".{name}")
+                file.with_suffix(".new").write_bytes(maker.bytes())
+                os.replace(file.with_suffix(".new"), file)
+            source._pages.clear()  # the files are new ones
+            source._look_at = 0
+            sweep = source.sweep(True)
+            sweep.time += number
+            history.write(sweep, {})
+            seen.append((sorted(reading.rank.rank for reading in self.mine(sweep)), [remark.partition("(")[2] for remark in sweep.remarks if str(self.folder) in remark]))
+        self.assertEqual(seen[0], ([0, 1], []))
+        self.assertEqual(seen[1], ([0], ["ValueError: its calls ran backwards, from 100 to 40)"]))
+        self.assertEqual(seen[2], ([0], ["ValueError: its calls ran backwards, from 100 to 60)"]))
+        self.assertEqual(seen[3], ([0, 1], []))
+        self.assertEqual(history.db.execute("SELECT rank, sum(calls) FROM samples JOIN spans ON spans.id = span JOIN jobs ON jobs.id = job WHERE key = 'headrace_1_1' GROUP BY rank").fetchall(), [(0, 30), (1, 130)])
 
     def test_a_process_that_was_killed_leaves_its_last_figures(self):
         """A real process, whose page ends with it; the reader's mapping stays."""

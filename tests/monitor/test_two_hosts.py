@@ -46,9 +46,10 @@ class TwoHosts(unittest.TestCase):
     def monitor(self, host, *words, **more):
         return self.start(host, sys.executable, "-B", "-m", "headrace", "monitor", *words, **more)
 
-    def ask(self, name):
+    def ask(self, name, method="GET"):
         """Queries the page on the first host, since it is only on that host's loopback."""
-        code = f"import urllib.request as u; print(u.urlopen('{self.address}/{name}{'&' if '?' in name else '?'}token={self.token}', timeout=10).read().decode())"
+        code = (f"import urllib.request as u; request = u.Request('{self.address}/{name}', method='{method}', headers={{'Authorization': 'Bearer {self.token}'}})\n"
+                "print(u.urlopen(request, timeout=50).read().decode())")
         done = subprocess.run([HOSTS, "exec", NAMES[0], sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
         return json.loads(done.stdout)
 
@@ -85,6 +86,10 @@ class TwoHosts(unittest.TestCase):
         self.assertEqual(set(self.ask("api/machine")) & set(NAMES), set(NAMES))
         matrix = self.ask("api/matrix?metric=messages")
         self.assertEqual({rank for rank in matrix["from"]}, {0, 1, 2, 3})
+
+        stacks = self.ask("api/stack", "POST")
+        self.assertEqual((stacks["size"], stacks["here"], stacks["missing"]), (4, 4, []))
+        self.assertEqual(sum(group["count"] for group in stacks["groups"]), 4)
 
         subprocess.run([HOSTS, "exec", NAMES[1], "kill", "-KILL", pid.read_text().strip()], check=True)
         lost = support.wait_for(lambda: self.reporters(False), 60, "the loss")

@@ -6,6 +6,7 @@ import { table } from "../table";
 import type { Cluster, Node, Switch } from "../types";
 import { passes, type Scene, type View } from "../view";
 import { open } from "./hosts";
+import { jobsColumn } from "./jobs";
 
 const LEVELS = 10; // number of colours for use
 const WORST = 5;
@@ -89,7 +90,7 @@ function draw(scene: Scene, { all: said, switches }: Said): void {
     { title: "node", value: (row) => row.node.host, go: (row) => open(scene, row.node.host) },
     { title: "how much", value: (row) => row.text, wraps: true },
     { title: "ranks", value: (row) => row.node.ranks },
-    { title: "jobs", value: (row) => row.node.jobs.join(", "), wraps: true },
+    jobsColumn<Worst>(scene, (row) => row.node, (host) => open(scene, host)),
   ], worst(nodes), scene.again, { key: (row) => `${row.what} ${row.node.host}` }));
 }
 

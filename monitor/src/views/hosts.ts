@@ -8,6 +8,7 @@ import type { Cluster, Gpu, Inside, Link, Machine, Node, Reporter, User } from "
 import { passes, type Scene, type View } from "../view";
 import { gpuTable } from "./gpus";
 import { drawInside } from "./inside";
+import { jobsColumn } from "./jobs";
 import { linkTable } from "./links";
 
 const groups: [string, string, RegExp, (value: number) => string][] = [
@@ -25,6 +26,7 @@ const groups: [string, string, RegExp, (value: number) => string][] = [
 ];
 const palette = ["accent", "mark", "good", "bad", "faint"];
 const LINES_MOST = 16;
+const MOST_OF_IT = 0.8; // share of a node's traffic that the jobs on it explain well enough
 
 /** Shows one node. */
 export const open = (scene: Scene, host: string): void => scene.go({ view: "hosts", host, filter: "" });
@@ -45,7 +47,7 @@ function drawTable(scene: Scene, nodes: Node[]): void {
     { title: "links down", value: (node) => node.down },
     { title: "errors/s", value: (node) => node.errors, text: (node) => short(node.errors) },
     { title: "ranks", value: (node) => node.ranks },
-    { title: "jobs", value: (node) => node.jobs.join(", ") + (node.more_jobs ? ` and ${node.more_jobs} more` : ""), wraps: true },
+    jobsColumn<Node>(scene, (node) => node, (host) => open(scene, host)),
   ], nodes, scene.again, { mark: (node) => node.silent || node.down > 0 || node.errors > 0, more: "the filter chooses others" }));
 }
 
@@ -63,7 +65,15 @@ function byJob(users: User[]): Load[] {
   return [...found.values()].sort((a, b) => (b.sent ?? -1) - (a.sent ?? -1));
 }
 
-function drawUsers(scene: Scene, users: User[]): void {
+/** What the jobs' ranks sent as a part of all that the node's links sent. */
+function drawPart(scene: Scene, sent: number, node: Node | undefined): void {
+  if (!node || !(node.tx > 0)) return;
+  const of = Math.min(1, sent / node.tx);
+  scene.place.append(el("p", { "data-explained": of }, `These ranks sent ${rate(sent)} of the ${rate(node.tx)} that left the node: ${share(of)}.`,
+    of < MOST_OF_IT ? " The rest is traffic of other programs, of file systems, or of jobs that this monitor does not see." : ""));
+}
+
+function drawUsers(scene: Scene, users: User[], node: Node | undefined): void {
   scene.place.append(el("h3", {}, "Who is on its links"));
   if (!users.length) {
     scene.place.append(el("p", { class: "quiet" }, "No rank of a job that the monitor sees ran on this node in this time; the traffic is that of other programs."));
@@ -71,8 +81,9 @@ function drawUsers(scene: Scene, users: User[]): void {
   }
   const loads = byJob(users), known = users.filter((user) => user.sent !== null), most = Math.max(1, ...known.map((user) => user.sent!));
   scene.place.append(el("p", { class: "quiet" }, known.length ? "Bytes that each rank sent to other nodes, by its counters of peers. A node with several links spreads them."
-    : "Counters by peer were not read in this time; a longer one has some."),
-  table<Load>("loads", [
+    : "Counters by peer were not read in this time; a longer one has some."));
+  if (known.length) drawPart(scene, known.reduce((all, user) => all + user.sent!, 0), node);
+  scene.place.append(table<Load>("loads", [
     { title: "job", value: (load) => load.user.job, wraps: true, go: (load) => scene.go({ view: "job", job: String(load.user.id) }) },
     { title: "user", value: (load) => load.user.user },
     { title: "batch job", value: (load) => load.user.batch },
@@ -108,7 +119,7 @@ function draw(scene: Scene, { all, machine: said, links, users, gpus, inside }: 
   if (one && inside) drawInside(scene, { inside, links, gpus, users });
   if (one && links.length) scene.place.append(el("h3", {}, "Its links"), linkTable(scene, links));
   if (one && gpus.length) scene.place.append(el("h3", {}, "Its GPUs"), gpuTable(scene, gpus));
-  if (one) drawUsers(scene, users);
+  if (one) drawUsers(scene, users, nodes[0]);
   for (const host of hosts) {
     const section = keyed(el("section", {}, el("h3", {}, host)), host);
     scene.place.append(section);

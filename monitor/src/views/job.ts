@@ -6,7 +6,7 @@ import { table } from "../table";
 import type { Deaths, Finding, Job, Report, Slowest, StackGroup, Stacks } from "../types";
 import { within, type Scene, type View } from "../view";
 import { batch, hostsOf } from "./jobs";
-import { slowRank } from "./slow";
+import { besideOthers, slowRank } from "./slow";
 
 const FRAMES_MOST = 24; // frames of a group that are shown before the rest is folded
 const read = new Map<number, Stacks | string>(); // the last stacks by job, or the reason why there are none
@@ -45,11 +45,11 @@ function drawStacks(scene: Scene, job: Job): void {
   }
   if (job.ended) scene.place.append(el("p", { class: "quiet" }, "The job has ended; only a running one has stacks."));
   else scene.place.append(el("p", {}, el("button", { name: "stacks", disabled: busy, click: () => void readStacks(scene, job) }, reading === job.id ? "reading ..." : said ? "read again" : "read the stacks"), " ",
-    el("span", { class: "quiet" }, "A debugger stops each rank for about a second, as headrace stack does. Ranks on other hosts: headrace stack there.")));
+    el("span", { class: "quiet" }, "A debugger stops each rank for about a second, as headrace stack does; on other hosts their collectors do it.")));
   if (typeof said === "string") scene.place.append(el("p", { class: "problem" }, said));
   else if (said) scene.place.append(el("p", { class: "sums" }, sum("stacks", said.here - said.left_out, `${said.here - said.left_out} of ${said.size}`, "ranks"), sum("groups", said.groups.length + said.groups_left_out, short(said.groups.length + said.groups_left_out), "different stacks"),
     el("span", { class: "quiet" }, `read at ${date(said.time)}, in ${seconds(said.seconds)}; the smallest group is first${said.groups_left_out ? `; ${said.groups_left_out} groups are left out` : ""}`)),
-  ...said.groups.map((group) => drawGroup(scene, group)));
+  ...said.missing.map((each) => el("p", { class: "problem" }, `No stacks of ${each}.`)), ...said.groups.map((group) => drawGroup(scene, group)));
 }
 
 function drawFindings(scene: Scene, findings: Finding[]): void {
@@ -91,10 +91,10 @@ function draw(scene: Scene, [findings, named, reports, deaths]: [Finding[], Slow
   }
   for (const each of deaths) scene.place.append(el("p", { class: "problem", "data-died": each.ranks }, `${date(each.time)}: ${each.count > 1 ? "ranks" : "rank"} ${each.ranks} ended without MPI_Finalize.`));
   const slow = slowRank(scene, named);
-  if (slow) scene.place.append(slow);
+  if (slow) scene.place.append(slow, ...besideOthers(scene, named));
   drawFindings(scene, findings);
   drawReports(scene, reports);
   drawStacks(scene, job);
 }
 
-export const job: View = { name: "job", title: "Job", needsJob: true, load: (address) => Promise.all([ask<Finding[]>("findings", part(address)), ask<Slowest>("slowest", part(address)), ask<Report[]>("reports", part(address)), ask<Deaths[]>("deaths", part(address))]), draw };
+export const job: View = { name: "job", title: "Job", needsJob: true, load: (address) => Promise.all([ask<Finding[]>("findings", part(address)), ask<Slowest>("slowest", { ...part(address), calls: "1" }), ask<Report[]>("reports", part(address)), ask<Deaths[]>("deaths", part(address))]), draw };

@@ -1,7 +1,7 @@
 import { ask } from "../ask";
 import { el, sum } from "../dom";
 import { bytes, date, seconds, share, short } from "../format";
-import { table } from "../table";
+import { table, type Column } from "../table";
 import type { Count, Job } from "../types";
 import type { Scene, View } from "../view";
 
@@ -9,6 +9,23 @@ const waiting = (job: Job): number => Math.min(1, job.wait_ns / Math.max(1, 1e9 
 
 export const batch = (job: Job): string => job.batch_job ? `${job.batch} ${job.batch_job}${job.batch_name ? ` ${job.batch_name}` : ""}` : "";
 const HOSTS_SHOWN = 6;
+
+interface Placed { host: string; jobs: string[]; more_jobs: number; }
+
+/** A column with the jobs on a node, by user, batch job and program; a single one is a link to it, several are one to their node. */
+export function jobsColumn<Row>(scene: Scene, of: (row: Row) => Placed, node: (host: string) => void, title = "jobs"): Column<Row> {
+  const known = new Map(scene.jobs.map((job) => [job.key, job]));
+  const name = (key: string): string => {
+    const job = known.get(key);
+    return job ? [job.user, job.batch_job ? `${job.batch} ${job.batch_job}` : "", job.program].filter(Boolean).join(" · ") || key : key;
+  };
+  return { title, value: (row) => of(row).jobs.join(", "), text: (row) => of(row).jobs.map(name).join(", ") + (of(row).more_jobs ? ` and ${of(row).more_jobs} more` : ""), wraps: true,
+    go: (row) => {
+      const { host, jobs: [key], jobs } = of(row);
+      if (jobs.length === 1 && known.has(key!)) scene.go({ view: "job", job: String(known.get(key!)!.id), filter: "" });
+      else node(host);
+    } };
+}
 
 /** The first hosts, and the number of others. */
 export function hostsOf(job: Job): string {
@@ -40,7 +57,7 @@ function draw(scene: Scene, count: Count): void {
     sum("bytes", jobs.reduce((all, job) => all + job.sent_bytes, 0), bytes(jobs.reduce((all, job) => all + job.sent_bytes, 0)))));
   if (rest) scene.place.append(el("p", { "data-left-out": Math.max(0, count.found - jobs.length) }, rest));
   scene.place.append(table<Job>("jobs", [
-    { title: "job", value: (job) => job.key, wraps: true, go: (job) => scene.go({ job: String(job.id), view: "timeline", from: "", to: "" }) },
+    { title: "job", value: (job) => job.key, wraps: true, go: (job) => scene.go({ job: String(job.id), view: "job", from: "", to: "" }) },
     { title: "user", value: (job) => job.user },
     { title: "batch job", value: batch, wraps: true },
     { title: "program", value: (job) => job.program, wraps: true },

@@ -1,7 +1,8 @@
 // The rank that holds the others up: where it is, since when, and what it does, with links to the views that show more.
 import { el } from "../dom";
 import { clock, share } from "../format";
-import type { Slowest } from "../types";
+import { table } from "../table";
+import type { Beside, Slowest } from "../types";
 import type { Scene } from "../view";
 import { open } from "./hosts";
 
@@ -11,7 +12,23 @@ const link = (text: string, go: () => void): HTMLElement => el("a", { href: "#",
 export function slowRank(scene: Scene, named: Slowest): HTMLElement | null {
   const { rank, since, until, host } = named;
   if (rank === null || !host) return null;
-  const time = since === undefined || until === undefined ? [] : [", ", link(`${clock(since)} to ${clock(until)}`, () => scene.go({ view: "timeline" })), ","];
+  const goesOn = !!named.goes_on && !scene.address.to && !scene.job?.ended;
+  const time = since === undefined || until === undefined ? [] : [goesOn ? " since " : " from ", link(goesOn ? clock(since) : `${clock(since)} to ${clock(until)}`,
+    () => scene.go({ view: "timeline", from: (Math.floor(since * 100) / 100).toFixed(2), to: goesOn ? "" : (Math.ceil(until * 100) / 100).toFixed(2) }))];
   return el("p", { "data-slowest": rank, "data-since": since ?? "" }, link(`Rank ${rank}`, () => scene.go({ view: "ranks", ranks: String(rank) })), " on ", link(host, () => open(scene, host)), `${named.cpus ? `, CPUs ${named.cpus}` : ""}${named.gpu ? `, GPU ${named.gpu}` : ""}`,
-    " holds the others up", ...time, ` in ${share(named.share)} of the time: it is outside MPI ${share(named.outside ?? 0)} of the time, and the others wait for it.`);
+    ", holds the others up", ...time, `: it is outside MPI ${share(named.outside ?? 0)} of that time, and the others wait for it${named.waits_in ? ` in ${named.waits_in}` : ""}.`,
+    named.points > 1 ? ` It is the slowest in ${share(named.share)} of the chosen time.` : "");
+}
+
+/** What the slow rank did beside the others, in the time in which it held them up. */
+export function besideOthers(scene: Scene, named: Slowest): HTMLElement[] {
+  const { rank, calls, outside } = named;
+  if (rank === null || !calls?.length) return [];
+  const rest = Math.max(0, 1 - calls.reduce((all, row) => all + row.others, 0));
+  const rows: Beside[] = [{ name: "outside MPI", own: outside ?? 0, others: rest }, ...calls];
+  return [el("h3", {}, `What rank ${rank} did then`), el("p", { class: "quiet" }, "Shares of the time in which it held the others up."), table<Beside>("beside", [
+    { title: "function", value: (row) => row.name },
+    { title: `rank ${rank}`, value: (row) => row.own, text: (row) => share(row.own), bar: (row) => row.own },
+    { title: "mean of the others", value: (row) => row.others, text: (row) => share(row.others), bar: (row) => row.others },
+  ], rows, scene.again)];
 }

@@ -12,6 +12,7 @@ from pathlib import Path
 from headrace.monitor import cluster, findings, query
 from headrace.monitor.collector import Collector
 from headrace.monitor.history import connect
+from headrace.monitor.hosts.gather import Gather
 from headrace.monitor.model import TEXT_MOST
 from headrace.monitor.query import Range, Wrong
 from headrace.monitor.sealed import Late
@@ -99,7 +100,7 @@ def _timeline(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
 
 
 def _slowest(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
-    return query.culprit(db, _range(db, asked))
+    return query.culprit(db, _range(db, asked), bool(asked.get("calls")))
 
 
 def _marks(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
@@ -186,7 +187,8 @@ def _stack(place: Place, asked: Mapping[str, str]) -> object:
         (key,) = db.execute("SELECT key FROM jobs WHERE id = ?", (query.job_id(db, asked.get("job", "")),)).fetchone()
     finally:
         db.close()
-    return stacks(key, place.everyone, place.ending)
+    source = place.collector.source
+    return stacks(key, place.everyone, place.ending, source if isinstance(source, Gather) else None)
 
 
 # Requests that do more than read the history. They are sent by POST, from the page itself.

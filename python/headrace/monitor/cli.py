@@ -142,7 +142,7 @@ def _gather(args: argparse.Namespace) -> Gather:
 
 
 def _report(args: argparse.Namespace) -> int:
-    reporter = Reporter(Collector(Pages(everyone=args.all_users), None, Host()), args.report_to, secret.read(args.secret_file), _say)
+    reporter = Reporter(Collector(Pages(everyone=args.all_users), None, Host()), args.report_to, secret.read(args.secret_file), _say, args.all_users)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         # Runs in a thread, as the main thread may hold the event's lock now.
         signal.signal(number, lambda *_: threading.Thread(target=reporter.stop.set).start())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
+from functools import lru_cache
 
 from headrace.monitor.model import KINDS, Origin
 from headrace.monitor.query import has
@@ -16,10 +17,13 @@ from headrace.monitor.schema import CHANGES
 RECENT = 60.0  # seconds that count as now
 _HOSTS_MOST = 4096
 _LINKS_MOST = 20_000
+_JOBS_MOST = 8  # limit of the jobs named for a node or a link
 _USERS_MOST = 200  # limit of the ranks listed for a link
 _GPU = ("busy", "memory", "throttled", "temperature", "power", "nvlink_tx", "nvlink_rx", "pcie_tx", "pcie_rx")
 _GPU_RANKS_MOST = 8  # limit of the ranks named for a GPU
+_OF_NODES = ("cpu.busy", "memory.used", "gpu.*.busy", "net.*.[rt]x", "link.*")  # figures from which those of a node are made
 _LINK = ("rx", "tx", "packets", "waits", "discards", "errors", "retries", "congestion", "speed")
+_NO_FIGURES = dict.fromkeys(_LINK)
 
 Figures = dict[str, tuple[float, float]]  # mean and highest value, by name
 
@@ -32,24 +36,36 @@ def window(db: sqlite3.Connection, began: float | None, ended: float | None) -> 
     return (began if began is not None else until - RECENT), until
 
 
-def means(db: sqlite3.Connection, begin: float, end: float, host: str = "") -> dict[str, Figures]:
+def means(db: sqlite3.Connection, begin: float, end: float, host: str = "", names: tuple[str, ...] = ("*",)) -> dict[str, Figures]:
+    """Returns the figures of all hosts, or of `host`, whose names match one of the patterns `names`."""
     found: dict[str, Figures] = {}
     chosen = ("AND host = ?", (host,)) if host else ("", ())
-    for name, what, mean, most in db.execute(
-            f"SELECT host, names.name, m, h FROM (SELECT host, what, avg(value) AS m, max(value) AS h FROM machine "
-            f"WHERE time >= ? AND time <= ? {chosen[0]} GROUP BY host, what) JOIN names ON names.id = what", (int(begin), int(end) + 1, *chosen[1])):
-        found.setdefault(name, {})[what] = (mean, most)
+    wanted = dict(db.execute(f"SELECT id, name FROM names WHERE {' OR '.join(['name GLOB ?'] * len(names))}", names))
+    some = f"AND what IN ({', '.join(map(str, wanted))})" if names != ("*",) else ""
+    for name, what, mean, most in db.execute(f"SELECT host, what, avg(value), max(value) FROM machine WHERE time >= ? AND time <= ? {some} {chosen[0]} "
+                                             "GROUP BY host, what", (int(begin), int(end) + 1, *chosen[1])):
+        found.setdefault(name, {})[wanted[what]] = (mean, most)
     return found
 
 
+@lru_cache(maxsize=16_384)
+def _of_link(what: str) -> tuple[str, str, str] | None:
+    """Returns the kind of a link, its name and the figure that a name such as `link.infiniband.mlx5_0:1.rx` stands for."""
+    first, _, rest = what.partition(".")
+    kind, _, rest = rest.partition(".")
+    name, _, figure = rest.rpartition(".")
+    return (kind, name, figure) if first == "link" else None
+
+
 def _links(figures: Figures) -> Iterator[dict]:
-    made: dict[str, dict] = {}
+    made: dict[tuple[str, str], dict] = {}
     for what, (mean, most) in figures.items():
-        if not what.startswith("link."):
+        if (parts := _of_link(what)) is None:
             continue
-        _, kind, rest = what.split(".", 2)
-        name, _, figure = rest.rpartition(".")
-        link = made.setdefault(f"{kind}.{name}", {"kind": kind, "link": name, "up": None, "use": None, "use_most": None, "errors_most": None, **dict.fromkeys(_LINK)})
+        kind, name, figure = parts
+        link = made.get((kind, name))
+        if link is None:
+            link = made[kind, name] = {"kind": kind, "link": name, "up": None, "use": None, "use_most": None, "errors_most": None, **_NO_FIGURES}
         if figure == "up":
             link["up"] = mean
         elif figure == "use":
@@ -62,9 +78,11 @@ def _links(figures: Figures) -> Iterator[dict]:
 
 
 def links(db: sqlite3.Connection, began: float | None, ended: float | None, host: str = "") -> list[dict]:
-    """Returns all links: first those that are down, then the busiest. `up` is the share of readings in which the link was up."""
+    """Returns all links: first those that are down, then the busiest. `up` is the share of readings in which the link was up. `jobs`: those with ranks
+    on its host, by key."""
     begin, end = window(db, began, ended)
-    rows = [{"host": name, **link} for name, figures in means(db, begin, end, host).items() for link in _links(figures)]
+    placed = _placed(db, begin, end)
+    rows = [{"host": name, **link, **_named(placed.get(name, ({}, 0))[0])} for name, figures in means(db, begin, end, host).items() for link in _links(figures)]
     rows.sort(key=lambda row: (row["up"] is None or row["up"] == 1.0, -(row["errors"] or 0), -(row["use"] or 0), row["host"], row["link"]))
     return rows[:_LINKS_MOST]
 
@@ -77,6 +95,10 @@ def _placed(db: sqlite3.Connection, begin: float, end: float) -> dict[str, tuple
         there, ranks = found.get(host, ({}, 0))
         found[host] = ({**there, key: count}, ranks + count)
     return found
+
+
+def _named(jobs: dict[str, int]) -> dict:
+    return {"jobs": sorted(jobs)[:_JOBS_MOST], "more_jobs": max(0, len(jobs) - _JOBS_MOST)}
 
 
 def _gpus(figures: Figures) -> list[float]:
@@ -135,18 +157,19 @@ def _node(name: str, figures: Figures, jobs: dict[str, int], ranks: int) -> dict
     worst = max((link for link in there if link["use"] is not None), key=lambda link: link["use"], default=None)
     gpus = _gpus(figures)
     rated = {direction: [link[direction] for link in there if link[direction] is not None] for direction in ("rx", "tx")}
-    net = {direction: [mean for what, (mean, _) in figures.items() if what.startswith("net.") and not what.startswith("net.lo.") and what.endswith(f".{direction}")]
-           for direction in ("rx", "tx")}
+    if not rated["rx"] or not rated["tx"]:
+        others = [(what, mean) for what, (mean, _) in figures.items() if what.startswith("net.") and not what.startswith("net.lo.")]
+        rated = {direction: rated[direction] or [mean for what, mean in others if what.endswith(f".{direction}")] for direction in ("rx", "tx")}
     return {"host": name, "silent": not figures, "cpu": figures.get("cpu.busy", (None,))[0], "memory": figures.get("memory.used", (None,))[0], "gpus": len(gpus), "gpu": sum(gpus) / len(gpus) if gpus else None,
-            **{direction: sum(rated[direction] or net[direction]) for direction in ("rx", "tx")}, "links": len(there),
+            **{direction: sum(rated[direction]) for direction in ("rx", "tx")}, "links": len(there),
             "down": sum(link["up"] is not None and link["up"] < 1 for link in there), "use": worst and worst["use"], "busiest": worst["link"] if worst else "",
-            "errors": sum(link["errors"] or 0 for link in there), "discards": sum(link["discards"] or 0 for link in there), "ranks": ranks, "jobs": sorted(jobs)[:8], "more_jobs": max(0, len(jobs) - 8)}
+            "errors": sum(link["errors"] or 0 for link in there), "discards": sum(link["discards"] or 0 for link in there), "ranks": ranks, **_named(jobs)}
 
 
 def nodes(db: sqlite3.Connection, began: float | None, ended: float | None) -> dict:
     """Returns all nodes with their sums and worst figures, and the interval that these describe."""
     begin, end = window(db, began, ended)
-    found, placed = means(db, begin, end), _placed(db, begin, end)
+    found, placed = means(db, begin, end, names=_OF_NODES), _placed(db, begin, end)
     names = sorted(found.keys() | placed.keys())
     rows = [_node(name, found.get(name, {}), *placed.get(name, ({}, 0))) for name in names[:_HOSTS_MOST]]
     return {"from": begin, "to": end, "left_out": max(0, len(names) - _HOSTS_MOST), "nodes": rows}

@@ -17,6 +17,7 @@ from headrace.monitor.process import use
 
 _LOOK_SECONDS = 1.8  # time between two searches for new pages
 _COUNTER_MOST = 1 << 58  # a process cannot have counted more
+_ONLY_GROW = ("calls", "sent", "sent_bytes", "received", "received_bytes")  # times are not among them: a wait that has just ended is estimated
 _JOB_MOST = 1 << 62  # maximum sum over all ranks of a job that the history can represent
 
 
@@ -27,6 +28,7 @@ class Pages:
         self._pages: dict[str, Page] = {page.place: page for page in saved or ()}
         self._saved = saved is not None
         self._who: dict[str, Rank] = {}
+        self._last: dict[str, tuple[int, Brief]] = {}  # pid and figures of each page
         self._gone: set[str] = set()
         self._problems: list[str] = []
         self._look_at = 0.0
@@ -44,6 +46,10 @@ class Pages:
             try:
                 one = reading(page, details, self._saved or place in self._gone, self._who, self._saved)
                 _bounded(one, sums)
+                pid, before = self._last.get(place, (one.rank.pid, one.brief))
+                if pid == one.rank.pid:
+                    _grown(one.brief, before)
+                self._last[place] = one.rank.pid, one.brief
                 found.readings.append(one)
             except (Problem, KeyError, ValueError, TypeError, IndexError, OverflowError) as error:
                 found.remarks.append(clean(f"{place}: this page cannot be read ({type(error).__name__}: {error})", 300))
@@ -70,6 +76,7 @@ class Pages:
             if not page.alive():
                 self._gone.add(place)
         self._gone.update(place for place in self._pages if place not in seen)
+        self._last = {place: last for place, last in self._last.items() if place in seen or place in self._pages}
         self._look_at = time.monotonic() + _LOOK_SECONDS
 
 
@@ -82,6 +89,13 @@ def _bounded(one: Reading, sums: dict[str, int]) -> None:
     if most > _COUNTER_MOST or sums.get(one.rank.job, 0) + most > _JOB_MOST:
         raise ValueError(f"it has counted to {most}")
     sums[one.rank.job] = sums.get(one.rank.job, 0) + most
+
+
+def _grown(now: Brief, before: Brief) -> None:
+    """Raises ValueError if a counter that can only grow is smaller than before."""
+    for name in _ONLY_GROW:
+        if getattr(now, name) < getattr(before, name):
+            raise ValueError(f"its {name} ran backwards, from {getattr(before, name)} to {getattr(now, name)}")
 
 
 def _value(now: Snapshot, name: str) -> int:

@@ -24,6 +24,8 @@ SERIES_MOST = 5  # maximum number of lines of a plot of counters over time: more
 REPORTS_MOST = 200  # maximum number of different reports of the checker in one answer
 RANKS_MOST = 1 << 20
 HOSTS_MOST = 8  # maximum number of hosts whose figures over time are in one answer
+CALLS_MOST = 8  # maximum number of functions that are compared between a rank and the others
+_WAITS_LEAST = 0.02  # share of the time from which on a function is named as the one in which ranks wait
 _POINTS_OF_SOME = 200  # maximum number of points that are combined for selected ranks
 _POINTS_FEW = 8  # fewer points than this are too few to count how often a rank is the slowest
 _SUMS = ("calls", "mpi_ns", "wait_ns", "sent", "sent_bytes", "received", "received_bytes")
@@ -289,20 +291,51 @@ def slowest(db: sqlite3.Connection, part: Range) -> dict:
     return {"rank": rank, "share": round(times / max(1, len(line)), 4), "equal": round(1 / max(1, len(rows)), 4), "points": len(line)}
 
 
-def culprit(db: sqlite3.Connection, part: Range) -> dict:
-    """Returns the result of slowest(), and data on the rank: its host and cores, the share of its time outside MPI, and
-    the interval in which it was the slowest most of the time (`since`, `until`)."""
+def culprit(db: sqlite3.Connection, part: Range, calls: bool = False) -> dict:
+    """Returns the result of slowest(), and data on the rank: its host and cores, the interval in which it was the slowest most of the time (`since`,
+    `until`; `goes_on`: the interval includes the newest figures), and the share of its time outside MPI in that interval. `calls`: also what it
+    did there (see beside), and the function in which the others wait for it."""
     found = slowest(db, part)
     rank = found["rank"]
     row = next((row for row in ranks(db, part) if row["rank"] == rank), None)
     if row is None:
         return found
-    outside = 1 - min(1.0, max(row["mpi_ns"], row["wait_ns"]) / 1e9 / max(1e-3, row["seconds"]))
     line = timeline(db, part, POINTS_MOST if part.ranks is None else _POINTS_OF_SOME)
     began = max(part.began or 0.0, db.execute("SELECT began FROM jobs WHERE id = ?", (part.job,)).fetchone()[0])
     times = [began, *line["time"]]
     first, last = _most([1 if each == rank else -1 for each in line["slowest"]])
-    return {**found, "host": row["host"], "cpus": row["cpus"], "gpu": row["gpu"], "outside": round(outside, 4), **({"since": times[first], "until": times[last]} if last > first else {})}
+    found.update(host=row["host"], cpus=row["cpus"], gpu=row["gpu"])
+    inner, used = part, (row["mpi_ns"], row["wait_ns"], row["seconds"])
+    if last > first:
+        found.update(since=times[first], until=times[last], goes_on=last == len(line["time"]))
+        inner = Range(part.job, times[first], times[last])
+        used = db.execute("SELECT total(mpi_ns), total(wait_ns), total(spans.ended - began) FROM samples JOIN spans ON spans.id = span "
+                          "WHERE job = ? AND what = ? AND spans.ended > ? AND spans.ended <= ? AND rank = ?", (part.job, SAMPLES, *inner.times(), rank)).fetchone()
+    found["outside"] = round(1 - min(1.0, max(used[:2]) / 1e9 / max(1e-3, used[2])), 4)
+    if calls:
+        rows = beside(db, inner, rank)
+        waits = max(rows, key=lambda row: row["others"] - row["own"], default=None)
+        found.update(calls=rows[:CALLS_MOST], waits_in=waits["name"] if waits and waits["others"] - waits["own"] >= _WAITS_LEAST else "")
+    return found
+
+
+def beside(db: sqlite3.Connection, part: Range, rank: int) -> list[dict]:
+    """Returns the shares of time that a rank and, on average, all other ranks spent in each MPI function, the largest first; none if no counters by
+    function were read in that time."""
+    if part.whole():
+        seconds = db.execute("SELECT seen - began FROM jobs WHERE id = ?", (part.job,)).fetchone()[0]
+    else:
+        seconds = db.execute("SELECT total(ended - began) FROM spans WHERE job = ? AND what = ? AND ended > ? AND ended <= ?", (part.job, CHANGES, *part.times())).fetchone()[0]
+    own: dict[str, int] = {}
+    others: dict[str, int] = {}
+    ranks = set()
+    for each, name, _, _, ns in counters(db, part, "call", by_rank=True):
+        ranks.add(each)
+        times = own if each == rank else others
+        times[name] = times.get(name, 0) + ns
+    scale, count = 1e9 * max(1e-3, seconds), max(1, len(ranks - {rank}))
+    found = [{"name": name, "own": round(min(1.0, own.get(name, 0) / scale), 4), "others": round(min(1.0, others.get(name, 0) / scale / count), 4)} for name in own | others]
+    return sorted(found, key=lambda row: (-max(row["own"], row["others"]), row["name"]))
 
 
 def _most(steps: list[int]) -> tuple[int, int]:

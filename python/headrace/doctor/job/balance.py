@@ -36,7 +36,7 @@ def look(facts: JobFacts) -> Iterator[Finding]:
                     f"{most.waited:.0%} (rank {most.rank})")
         cause = _waited_for(job)
         if cause and cause[1] >= _MOST_OF_IT and len(job.ranks) > 2:
-            evidence += f"; {cause[1]:.0%} of it for rank {cause[0]}"
+            evidence += f"; {cause[1]:.0%} of the waits with a known cause are for rank {cause[0]}"
         if most.waited - least.waited >= _SPREAD:
             few = [rank.rank for rank in waited if rank.waited <= least.waited + _SPREAD / 4]
             host = least.about.get("host", "?")

@@ -26,6 +26,7 @@ from headrace.monitor.hosts.message import Report, Wrong, unpack
 from headrace.monitor.limits import Seldom
 from headrace.monitor.model import Reading, Reporter, Sweep
 from headrace.monitor.source import Source
+from headrace.monitor.stacks import Part
 
 _FRESH = 1.25  # age in periods beyond which a report is omitted from a sweep
 _LOST_SECONDS = 10.0  # seconds without a report after which a host counts as lost
@@ -50,6 +51,8 @@ class _Host:
     finals: set[tuple[str, int]] = field(default_factory=set)  # ranks that have ended, and are not in its newest report
     machine: dict[str, float] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
+    asked: dict | None = None  # a request for stacks, until it is answered
+    told: tuple[int, Part] | None = None  # the last answer
 
     def running(self) -> int:
         return sum(not reading.ended for reading in self.readings.values())
@@ -72,6 +75,8 @@ class Gather:
         self.own, self._listener, self._secret, self._say = own, listener, secret, say
         self.collector: Collector | None = None  # reports are requested in time for its rounds
         self._lock = threading.Lock()
+        self._answered = threading.Condition(self._lock)
+        self._requests = 0
         self._hosts: dict[str, _Host] = {}
         self._slower = Slower()
         self._wrong = Seldom(say)
@@ -194,7 +199,7 @@ class Gather:
             while not self._closing:
                 report = unpack(channel.receive(_LOST_SECONDS))
                 host = self._keep(report, channel, address)
-                channel.send({"wait": self._wait(), "details": self.collector.details_seconds if self.collector else 1.0})
+                channel.send({"wait": self._wait(), "details": self.collector.details_seconds if self.collector else 1.0, **({"stacks": host.asked} if host.asked else {})})
                 if report.last:
                     break
         except Refused as refused:
@@ -234,6 +239,9 @@ class Gather:
                 self._say(f"{report.host} ({address}) reports")
             self._merge(host, readings)
             host.heard, host.machine, host.remarks = time.monotonic(), report.machine, report.remarks
+            if report.stacks and host.asked and report.stacks[0] == host.asked["number"]:
+                host.asked, host.told = None, report.stacks
+                self._answered.notify_all()
         return host
 
     @staticmethod
@@ -259,6 +267,33 @@ class Gather:
                 host.readings = {key: reading for key, reading in host.readings.items() if reading.ended}
         if why and not self._closing:
             self._say(f"the collector on {host.name} ({host.address}) is lost: {why}; its figures are those of then")
+
+    # --- stacks ---
+    def ask(self, job: str) -> dict[str, int]:
+        with self._lock:
+            self._requests += 1
+            found = {}
+            for place, host in self._hosts.items():
+                if host.channel and any(reading.rank.job == job and not reading.ended for reading in host.readings.values()):
+                    host.asked, host.told = {"job": job, "number": self._requests}, None
+                    found[place] = self._requests
+        return found
+
+    def told(self, asked: dict[str, int], seconds: float, stop: threading.Event | None) -> dict[str, Part]:
+        end, found = time.monotonic() + seconds, {}
+        with self._lock:
+            for place, number in asked.items():
+                host = self._hosts.get(place)
+                while host and host.channel and (waits := host.asked and host.asked["number"] == number) and time.monotonic() < end and not (stop and stop.is_set()):
+                    self._answered.wait(_CLOSED_SECONDS)
+                    host = self._hosts.get(place)  # another one if the collector has connected again
+                if host and host.told and host.told[0] == number:
+                    found[host.name], host.told = host.told[1], None
+                elif host and host.channel and waits:
+                    found[host.name], host.asked = Part(problem="its collector has not answered; it may be of an older version"), None
+                else:
+                    found[host.name if host else place] = Part(problem="its collector is lost")
+        return found
 
     # --- the source ---
     def sweep(self, details: bool) -> Sweep:

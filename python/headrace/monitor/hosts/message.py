@@ -5,8 +5,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from headrace import stack
 from headrace.monitor import model
 from headrace.monitor.model import COMMAND_MOST, KINDS, PEERS, REPORT_MOST, Brief, Count, Details, Mark, Origin, Rank, Reading, clean
+from headrace.monitor.stacks import Part, few
 
 _SUM_MOST = 1 << 62
 _RANKS_MOST = 1 << 16
@@ -14,6 +16,8 @@ _NAMES_MOST = 1 << 13  # maximum number of counters of one kind in one rank
 _MARKS_MOST = 1024
 _MACHINE_MOST = 4096
 _REPORTS_MOST = 128
+_GROUPS_MOST = 64
+_FRAMES_MOST = 64
 _PARTS = (15, 16, 18)  # number of a rank's fields; collectors of older versions do not send its origin, or the checker's reports and whether it died
 
 
@@ -30,11 +34,32 @@ class Report:
     machine: dict[str, float] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
     last: bool = False  # the collector is ending normally
+    stacks: tuple[int, Part] | None = None  # number of the request, and the answer
 
 
 def pack(report: Report) -> dict:
     return {"place": report.place, "host": report.host, "time": report.time, "last": report.last, "machine": report.machine,
-            "remarks": report.remarks, "ranks": [_pack(reading) for reading in report.readings]}
+            "remarks": report.remarks, "ranks": [_pack(reading) for reading in report.readings], **({"stacks": _pack_stacks(*report.stacks)} if report.stacks else {})}
+
+
+def _pack_stacks(number: int, part: Part) -> dict:
+    """Ranks with equal stacks share the frames of the first one."""
+    groups = [[[each.rank for each in group], [each.now for each in group], group[0].frames, group[0].python, group[0].threads, group[0].why] for group in few(stack.groups(part.stacks))]
+    return {"number": number, "size": part.size, "here": part.here, "groups": groups, "problem": part.problem}
+
+
+def _unpack_stacks(said: object) -> tuple[int, Part]:
+    said = _table(said, 16)
+    if not {"number", "size", "here", "groups", "problem"} <= said.keys():
+        raise Wrong("parts are missing")
+    found = []
+    for group in _list(said["groups"], _GROUPS_MOST):
+        ranks, nows, frames, python, threads, why = _list(group, 6, 6)
+        ranks = [_whole(rank, 1 << 31) for rank in _list(ranks, _RANKS_MOST)]
+        nows = [_text(now) for now in _list(nows, _RANKS_MOST, len(ranks))]
+        frames, python = ([_text(frame, 200) for frame in _list(each, _FRAMES_MOST)] for each in (frames, python))
+        found += [stack.Stack(rank, 0, frames, python, _whole(threads, 1 << 20), now, _text(why, 300)) for rank, now in zip(ranks, nows)]
+    return _whole(said["number"]), Part(_whole(said["size"], 1 << 31), _whole(said["here"], _RANKS_MOST), found, _text(said["problem"], 300))
 
 
 def _pack(reading: Reading) -> list:
@@ -81,7 +106,7 @@ def unpack(said: object) -> Report:
         raise Wrong("parts are missing")
     return Report(_text(said["place"]), _text(said["host"]), _real(said["time"]), [_unpack(one) for one in _list(said["ranks"], _RANKS_MOST)],
                   {_text(name): _real(value) for name, value in _table(said["machine"], _MACHINE_MOST).items()},
-                  [_text(one, 300) for one in _list(said["remarks"], 64)], said["last"] is True)
+                  [_text(one, 300) for one in _list(said["remarks"], 64)], said["last"] is True, _unpack_stacks(said["stacks"]) if "stacks" in said else None)
 
 
 def _unpack(one: object) -> Reading:

@@ -17,7 +17,8 @@ from headrace.monitor import clock
 from headrace.monitor.collector import Collector
 from headrace.monitor.hosts.channel import Channel, Refused, WrongSecret, connect
 from headrace.monitor.hosts.message import Report, pack
-from headrace.monitor.model import Reading
+from headrace.monitor.model import TEXT_MOST, Reading
+from headrace.monitor.stacks import Part, read
 
 _ENDED_MOST = 20_000  # limit of ended ranks kept for an unreachable monitor
 _AGAIN = (1.0, 30.0)  # seconds between two tries
@@ -43,10 +44,13 @@ def parts_of(address: str) -> tuple[str, int]:
 
 
 class Reporter:
-    def __init__(self, collector: Collector, address: tuple[str, int], secret: bytes, say: Callable[[str], None]):
-        """`collector`: without a history, and its thread not started."""
+    def __init__(self, collector: Collector, address: tuple[str, int], secret: bytes, say: Callable[[str], None], everyone: bool = False):
+        """`collector`: without a history, and its thread not started. `everyone`: stacks may be those of other users' jobs."""
         self.collector, self.address, self.secret, self.say = collector, address, secret, say
-        self.stop = threading.Event()
+        self.stop, self.everyone = threading.Event(), everyone
+        self._stacks: tuple[int, Part] | None = None  # read, and not sent yet
+        self._examined = 0  # number of the last request for stacks
+        self._examiner: threading.Thread | None = None
         self._outbox: dict[tuple[str, int], Reading] = {}
         self._channel: Channel | None = None
         self._again, self._delay = 0.0, _AGAIN[0]
@@ -81,15 +85,18 @@ class Reporter:
     def _report(self, last: bool = False) -> Report:
         state = self.collector.state
         machine = next(iter(state.machine.values()), {})
-        return Report(place(), platform.node(), clock.now(), list(self._outbox.values()), machine, state.remarks[:8], last)
+        return Report(place(), platform.node(), clock.now(), list(self._outbox.values()), machine, state.remarks[:8], last, self._stacks)
 
     def _exchange(self) -> float:
         """Sends the readings. Returns the seconds until the next reading."""
         try:
             if self._channel is None and not self._connected():
                 return self.collector.period
-            self._channel.send(pack(self._report()))
+            report = self._report()
+            self._channel.send(pack(report))
             said = self._channel.receive()
+            if self._stacks is report.stacks:
+                self._stacks = None
         except (OSError, Refused) as error:
             if isinstance(error, WrongSecret) and not self._was_connected:
                 raise
@@ -106,9 +113,28 @@ class Reporter:
 
     def _asked(self, said: object) -> float:
         wanted = said if isinstance(said, dict) else {}
+        self._examine(wanted.get("stacks"))
         numbers = [value if isinstance(value := wanted.get(name), (int, float)) else 1.0 for name in ("wait", "details")]
         self.collector.details_least = min(60.0, max(0.0, numbers[1]))
         return min(_WAIT[1], max(_WAIT[0], numbers[0]))
+
+    def _examine(self, asked: object) -> None:
+        """Reads the stacks of a job in a thread of its own, since the monitor must hear from this host meanwhile. A request that comes while another
+        one is carried out is left to the monitor's limit of time."""
+        if not isinstance(asked, dict) or type(number := asked.get("number")) is not int or not isinstance(job := asked.get("job"), str) or len(job) > TEXT_MOST:
+            return
+        if number == self._examined or self._examiner and self._examiner.is_alive():
+            return
+
+        def examine() -> None:
+            try:
+                part = read(job, self.everyone, self.stop)
+            except Exception as error:  # the collector continues; the page shows the error
+                part = Part(problem=f"its stacks could not be read ({type(error).__name__}: {error})"[:300])
+            self._stacks = (number, part)
+        self._examined = number
+        self._examiner = threading.Thread(target=examine, name="headrace-stacks", daemon=True)
+        self._examiner.start()
 
     def _connected(self) -> bool:
         if time.monotonic() < self._again:
