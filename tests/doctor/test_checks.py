@@ -369,12 +369,14 @@ class Network(MachineTest):
                            HEADRACE_UCX_DIR="", HEADRACE_OFI_PROVIDER="", HEADRACE_NETWORK="auto", HEADRACE_TRANSPORTS="auto")
 
     def test_settings_that_one_library_heeds(self):
-        for variable, value in (("UCX_TLS", "tcp,self"), ("UCX_NET_DEVICES", "eth0"), ("HEADRACE_UCX_DIR", "/ucx/lib")):
+        for variable, value in (("UCX_TLS", "tcp,self"), ("UCX_NET_DEVICES", "eth0")):
             self.assert_choice("UCX", f"{variable} is set", **{variable: value})
         for variable in ("HEADRACE_RMA_NETWORK", "HEADRACE_DEVICE_NETWORK_DIRECT"):
             self.assert_choice("UCX", f"{variable} is on", **{variable: "on"})
-        for variable, value in (("HEADRACE_OFI_DIR", "/lib"), ("HEADRACE_OFI_PROVIDER", "tcp")):
-            self.assert_choice("libfabric", f"{variable} is set", **{variable: value, "UCX_TLS": "tcp"})
+        self.assert_choice("libfabric", "HEADRACE_OFI_PROVIDER is set", HEADRACE_OFI_PROVIDER="tcp", UCX_TLS="tcp")
+
+    def test_a_directory_selects_no_library(self):
+        self.assert_choice("TCP, without a library", "this host has no other network", HEADRACE_UCX_DIR="/ucx/lib", HEADRACE_OFI_DIR="/lib")
 
     def test_settings_that_choose(self):
         self.write("/sys/class/infiniband/mlx5_0/x")

@@ -27,7 +27,7 @@ check() {  # check NAME RANKS PROGRAM ARGS...
   grep -v 'bytes from rank' "$logs/$name.log" | tail -n 20
 }
 
-export HEADRACE_DEVICE_NETWORK_DIRECT=on
+export HEADRACE_NETWORK=ucx HEADRACE_DEVICE_NETWORK_DIRECT=on
 check direct_transfers 2 "$build/gpu_tests/mpi_transfers"
 for ranks in 2 4; do
   check direct_random_exchange_$ranks $ranks "$build/gpu_tests/mpi_random_exchange" --seed random --exchanges 500 --largest 2097152

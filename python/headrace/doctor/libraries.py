@@ -73,9 +73,7 @@ def selected_by(facts: Facts, library: str) -> str:
     is none."""
     environment = facts.environment
     if library == OFI:
-        return next((f"{name} is set" for name in ("HEADRACE_OFI_PROVIDER", "HEADRACE_OFI_DIR") if environment.get(name)), "")
-    if environment.get("HEADRACE_UCX_DIR"):
-        return "HEADRACE_UCX_DIR is set"
+        return "HEADRACE_OFI_PROVIDER is set" if environment.get("HEADRACE_OFI_PROVIDER") else ""
     for name in ("HEADRACE_RMA_NETWORK", "HEADRACE_DEVICE_NETWORK_DIRECT"):
         if environment.get(name) == "on":
             return f"{name} is on"

@@ -118,7 +118,7 @@ bool goes_by_tcp() {
 }
 
 bool suits_host() {
-  if (!knobs().ofi_provider.empty() || !knobs().ofi_dir.empty()) return true;
+  if (!knobs().ofi_provider.empty()) return true;
   static const bool has = [] {
     return has_entry("/sys/class/cxi", "cxi") || has_entry("/sys/class/infiniband", "efa") ||
            has_entry("/sys/class/infiniband", "rdmap") || has_entry("/sys/class/infiniband", "hfi1");

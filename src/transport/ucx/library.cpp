@@ -180,7 +180,7 @@ bool host_has_rdma() {
 }
 
 bool suits_host() {
-  return host_has_rdma() || !knobs().ucx_dir.empty() || knobs().rma_network == RmaNetworkChoice::kOn ||
+  return host_has_rdma() || knobs().rma_network == RmaNetworkChoice::kOn ||
          knobs().device_network_direct == DeviceNetworkDirectChoice::kOn || environment("UCX_TLS") != nullptr ||
          environment("UCX_NET_DEVICES") != nullptr;
 }

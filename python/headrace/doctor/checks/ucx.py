@@ -85,8 +85,8 @@ def _unusable(facts: Facts, id_: str, evidence: str) -> Finding:
     if facts.environment.get("HEADRACE_NETWORK") == "ucx":
         return error(id_, evidence, "HEADRACE_NETWORK is ucx: jobs stay on one host", f"unset it; {_INSTALL}")
     cost = f"messages to other hosts go by {network.NAMES.get(network.choose(facts).transport, 'nothing')}"
-    if asked.startswith("HEADRACE_UCX_DIR"):
-        return warning(id_, evidence, f"{asked} without effect: {cost}", _INSTALL)
+    if facts.environment.get("HEADRACE_UCX_DIR"):
+        return warning(id_, evidence, f"HEADRACE_UCX_DIR is set without effect: {cost}", _INSTALL)
     if rdma or asked:
         reason = f"this host has {', '.join(rdma)}" if rdma else asked
         return note(id_, f"{evidence}; {reason}", cost, _INSTALL)
