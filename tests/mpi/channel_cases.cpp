@@ -178,6 +178,27 @@ void cancel() {
   });
 }
 
+// The receiver of a cancelled message has not used its communicator, and does so only once the message is cancelled.
+void cancel_unseen() {
+  std::vector<MPI_Comm> comms = duplicates(3);
+  for (const MPI_Comm comm : comms) {
+    int value = 4, cancelled = -1;
+    MPI_Status status;
+    MPI_Request request;
+    if (rank == 0) {
+      CHECK_OK(MPI_Issend(&value, 1, MPI_INT, size - 1, 1, comm, &request));
+      CHECK_OK(MPI_Cancel(&request));
+      CHECK_OK(MPI_Wait(&request, &status));
+      CHECK_OK(MPI_Test_cancelled(&status, &cancelled));
+      CHECK_EQ(cancelled, 1);
+    }
+    CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
+    if (rank == 0) CHECK_OK(MPI_Send(&value, 1, MPI_INT, size - 1, 1, comm));
+    if (rank == size - 1) CHECK_OK(MPI_Recv(&value, 1, MPI_INT, 0, 1, comm, &status));
+  }
+  free_all(comms);
+}
+
 // Persistent requests of several channels and of MPI_COMM_WORLD, started and completed together, and freed while
 // active.
 void persistent() {
@@ -434,6 +455,7 @@ int main(int argc, char** argv) {
                {"shared_probes", shared_probes},
                {"shared_tags", shared_tags},
                {"cancel", cancel},
+               {"cancel_unseen", cancel_unseen},
                {"persistent", persistent},
                {"partitioned", partitioned},
                {"freed", freed},
