@@ -24,6 +24,7 @@ struct Choices {
   std::vector<std::size_t> counts{1, 2, 4};
   bool rate = false;
   bool one_communicator = false;
+  bool no_any_tag = false;
   bool bind = false;
 };
 
@@ -120,7 +121,11 @@ int run_all(const bench::Program& program, const World& world, const Options& op
   const bool table = bench::prints_table(world, options);
   if (table) bench::print_heading(report);
   std::vector<MPI_Comm> comms(*std::max_element(counts.begin(), counts.end()));
-  for (MPI_Comm& comm : comms) MPI_Comm_dup(world.comm, &comm);
+  MPI_Info hints;
+  MPI_Info_create(&hints);
+  if (choices.no_any_tag) MPI_Info_set(hints, "mpi_assert_no_any_tag", "true");
+  for (MPI_Comm& comm : comms) MPI_Comm_dup_with_info(world.comm, hints, &comm);
+  MPI_Info_free(&hints);
   for (const std::size_t count : counts) {
     for (const std::size_t bytes : options.sizes) {
       std::vector<Talk> talks;
@@ -172,6 +177,7 @@ int main(int argc, char** argv) {
             [&](const std::string& v) { return bench::parse_size_list(v, choices.counts); });
   flag("--rate", "messages a second in windows of 64, in place of latency", choices.rate);
   flag("--one-communicator", "all threads talk on one communicator, by tags", choices.one_communicator);
+  flag("--no-any-tag", "set the hint mpi_assert_no_any_tag on the communicators", choices.no_any_tag);
   flag("--bind-threads", "bind each thread to a core of its own, if there are enough", choices.bind);
   const auto sensible = [&](std::string& message) {
     const auto [least, most] = std::minmax_element(choices.counts.begin(), choices.counts.end());

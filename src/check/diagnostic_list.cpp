@@ -2,6 +2,7 @@
 
 namespace hr::check {
 
+extern const Diagnostic kAssertions;
 extern const Diagnostic kBuffers;
 extern const Diagnostic kCollectives;
 extern const Diagnostic kDeadlocks;
@@ -17,8 +18,9 @@ extern const Diagnostic kThreads;
 namespace {
 
 // A diagnostic that uses what another one has recorded about the call must be listed after it.
-constexpr const Diagnostic* kDiagnostics[] = {&kThreads, &kDeadlocks,   &kBuffers, &kOneSided, &kSignatures, &kEpochs,
-                                              &kOrder,   &kCollectives, &kRaces,   &kLost,     &kLeaks};
+constexpr const Diagnostic* kDiagnostics[] = {&kThreads,     &kAssertions, &kDeadlocks, &kBuffers,
+                                              &kOneSided,    &kSignatures, &kEpochs,    &kOrder,
+                                              &kCollectives, &kRaces,      &kLost,      &kLeaks};
 
 }  // namespace
 

@@ -40,6 +40,12 @@ enum ContextUse : std::uint32_t {
   kContextSpacing = 16,
 };
 
+// Assertions of section 7.4.4 on which the members of a new communicator agree, as bits.
+enum Assertion : std::uint32_t {
+  kNoAnyTag = 1,
+  kNoAnySource = 2,
+};
+
 // State of coll/ for a communicator; created by coll/ on the first collective.
 class CollectiveState {
  public:
@@ -93,12 +99,14 @@ class Communicator final : public Object {
   std::uint32_t creations_ = 0;  // number of collective creations from this communicator; the same on all members
   std::uint32_t collective_sequence_ = 0;
   std::uint32_t nonblocking_sequence_ = 0;
-  std::uint32_t agreements_ = 0;  // number of agreements by consensus (consensus.hpp); the same on all members
-  std::size_t acknowledged_ = 0;  // number of acknowledged p2p::failed_processes(), counted from the first
-                                  // (failure.hpp)
-  std::vector<int> excluded_;     // failed processes known to all survivors, in ascending order (shrink.hpp)
-  bool has_others_ = false;       // true if the communicator has processes of other jobs (connections.hpp)
-  bool disconnects_ = false;      // true if its destruction releases connections
+  std::uint32_t agreements_ = 0;      // number of agreements by consensus (consensus.hpp); the same on all members
+  std::size_t acknowledged_ = 0;      // number of acknowledged p2p::failed_processes(), counted from the first
+                                      // (failure.hpp)
+  std::vector<int> excluded_;         // failed processes known to all survivors, in ascending order (shrink.hpp)
+  bool has_others_ = false;           // true if the communicator has processes of other jobs (connections.hpp)
+  bool disconnects_ = false;          // true if its destruction releases connections
+  std::atomic<bool> several_{false};  // true if it uses several channels; written once, under the library lock
+  std::uint32_t asserted_ = 0;        // assertions of all members when it was created (enum Assertion)
   std::unique_ptr<CollectiveState> collectives_;  // null before the first collective
   std::unique_ptr<StreamUse> stream_;             // null: it has no stream
   const Group* peers_ = nullptr;                  // one of the following, for peers() of short messages
@@ -109,7 +117,7 @@ class Communicator final : public Object {
   AttributeSet attributes_;
   std::string name_;
   // The channel of its point-to-point messages, once known; null: channel 0 (channel_of()). Written once, under the
-  // library lock.
+  // library lock; both stay as they are if the communicator uses several channels.
   std::atomic<p2p::Channel*> channel_{nullptr};
   std::atomic<bool> channel_known_{false};
   std::atomic<std::uint32_t> channel_operations_{0};  // operations in progress on the channel; guarded by its lock
@@ -117,15 +125,27 @@ class Communicator final : public Object {
   std::shared_ptr<p2p::BufferPool> buffer_;           // MPI_Comm_attach_buffer; null: never attached
 };
 
-// Returns the channel of the communicator's point-to-point messages (p2p/channel.hpp); null: channel 0. All members
-// choose the same channel, from the context's number and the channels that all members offer. Predefined communicators,
-// intercommunicators, and communicators over several hosts or jobs use channel 0. Threads: any.
+// Returns the channel of the communicator's point-to-point messages (p2p/channel.hpp); null: channel 0, or several
+// (Communicator::several_). All members choose the same, from the context's number, the channels that all members offer
+// and their assertions. Predefined communicators, intercommunicators, and communicators over several hosts or jobs use
+// channel 0. Threads: any.
 p2p::Channel* choose_channel(Communicator& comm);
 inline p2p::Channel* channel_of(Communicator& comm) {
   p2p::Channel* const known = comm.channel_.load(std::memory_order_acquire);
   if (known != nullptr || comm.channel_known_.load(std::memory_order_relaxed)) return known;
   return choose_channel(comm);
 }
+// Returns the channel of messages with this tag, which is not negative, of a communicator that uses several channels.
+// *operations: the communicator's number of operations on it. Threads: any.
+p2p::Channel* channel_of(Communicator& comm, int tag, std::atomic<std::uint32_t>** operations);
+// Returns the channels that the communicator has used. Threads: library lock.
+std::vector<p2p::Channel*> channels_of(const Communicator& comm);
+// Called when the communicator is destroyed. Threads: library lock.
+void forget_channels(const Communicator& comm) noexcept;
+// Returns the number of operations on one of the communicator's channels.
+std::atomic<std::uint32_t>* operations_on(Communicator& comm, const p2p::Channel& channel);
+// True if the communicator uses, or will use, several channels. Threads: library lock.
+[[nodiscard]] bool may_use_several_channels(const Communicator& comm);
 // Keeps a communicator that the program has freed until its operations on its channel have ended.
 void keep_for_channel(Communicator& comm);
 
@@ -154,8 +174,11 @@ Status free(Communicator& comm);
 // other jobs, waits until this is true on all of them; they are then no longer connected through it.
 Status disconnect(Communicator& comm);
 
-// MPI_Comm_set_info, MPI_Comm_get_info (section 7.4.4): unknown hints are ignored.
+// MPI_Comm_set_info, MPI_Comm_get_info (section 7.4.4): unknown hints are ignored, and so is the withdrawal of an
+// assertion that is in use.
 void set_info(Communicator& comm, const Info* hints);
+// Returns the assertions among the hints of this process (enum Assertion).
+[[nodiscard]] std::uint32_t assertions_of(const Communicator& comm);
 Ref<Info> get_info(const Communicator& comm);
 
 }  // namespace hr::comm

@@ -32,13 +32,15 @@ struct Agreement {
   int remote_leader = -1;  // process
   std::uint32_t leader_context = 0;
   int leader_tag = 0;
-  bool takes = true;     // false if this process takes part without becoming a member of the new communicator
-  bool blocking = true;  // the calling thread makes no other MPI call meanwhile
+  bool takes = true;             // false if this process takes part without becoming a member of the new communicator
+  bool blocking = true;          // the calling thread makes no other MPI call meanwhile
+  std::uint32_t assertions = 0;  // those of this process (enum Assertion)
 };
 
 // Agrees on a context. *context: a multiple of kContextSpacing, the same on all members. The caller owns it if
-// agreement.takes is true. Errors: MPI_ERR_OTHER if no number is free on all members; those of p2p.
-p2p::Task agree_on_context(Agreement agreement, std::uint32_t* context);
+// agreement.takes is true. *asserted, unless null: the assertions that all processes with `takes` have made; it is set
+// before *context. Errors: MPI_ERR_OTHER if no number is free on all members; those of p2p.
+p2p::Task agree_on_context(Agreement agreement, std::uint32_t* context, std::uint32_t* asserted = nullptr);
 
 // Releases a context. Contexts that exist from the start stay taken.
 void release_context(std::uint32_t context) noexcept;

@@ -29,8 +29,8 @@ Status longest_active_message(int proc, std::size_t* bytes);
 Status send_active_message(int proc, const transport::Header& header, const void* payload = nullptr,
                            std::size_t bytes = 0);
 
-enum class ActiveMessageId : std::uint8_t { kRevoked, kConsensus, kCheck };
-inline constexpr std::size_t kActiveMessageIds = 3;
+enum class ActiveMessageId : std::uint8_t { kRevoked, kConsensus, kCheck, kOpenChannel };
+inline constexpr std::size_t kActiveMessageIds = 4;
 
 struct ActiveMessage {
   int from;

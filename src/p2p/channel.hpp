@@ -326,6 +326,13 @@ bool offer();
 // Returns the channel, opened on first use; null, with the reason in the detail, if there is no memory. Threads:
 // library lock.
 Channel* at(int number);
+// Sets the function that asks another process to open a channel: it answers no messages of a channel that it has not
+// opened. Threads: library lock.
+void ask_with(void (*ask)(int proc, int number)) noexcept;
+// Asks a process to open a channel. Threads: any.
+void ask_to_open(int proc, int number);
+// Opens the channel for which another process has asked. Threads: library lock.
+void open_for(int from, std::uint64_t number);
 // Ends all operations that wait on a context of this channel, at the latest when the channel's lock is free. Threads:
 // library lock.
 void end(int number, std::uint32_t context, Status why);

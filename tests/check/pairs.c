@@ -386,6 +386,34 @@ static void freed_comm(void) {
   MPI_Barrier(stale);
   if (!wrong) MPI_Comm_free(&made);
 }
+/* A communicator whose members assert that they do not use a wildcard. */
+static MPI_Comm asserting(const char* hint) {
+  MPI_Comm made;
+  MPI_Info info;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, hint, "true");
+  MPI_Comm_dup_with_info(kWorld, info, &made);
+  MPI_Info_free(&info);
+  return made;
+}
+static void any_tag_asserted(void) {
+  MPI_Comm made = asserting("mpi_assert_no_any_tag");
+  if (rank == 0) MPI_Send(a, 1, MPI_INT, 1, 3, made);
+  if (rank == 1) MPI_Recv(b, 1, MPI_INT, 0, wrong ? MPI_ANY_TAG : 3, made, MPI_STATUS_IGNORE);
+  MPI_Comm_free(&made);
+}
+static void any_tag_of_sendrecv(void) {
+  MPI_Comm made = asserting("mpi_assert_no_any_tag");
+  MPI_Sendrecv(a, 1, MPI_INT, 1 - rank, 3, b, 1, MPI_INT, 1 - rank, wrong ? MPI_ANY_TAG : 3, made, MPI_STATUS_IGNORE);
+  MPI_Comm_free(&made);
+}
+static void any_source_asserted(void) {
+  MPI_Comm made = asserting("mpi_assert_no_any_source");
+  if (rank == 0) MPI_Send(a, 1, MPI_INT, 1, 3, made);
+  if (rank == 1) MPI_Probe(wrong ? MPI_ANY_SOURCE : 0, MPI_ANY_TAG, made, MPI_STATUS_IGNORE);
+  if (rank == 1) MPI_Recv(b, 1, MPI_INT, 0, 3, made, MPI_STATUS_IGNORE);
+  MPI_Comm_free(&made);
+}
 static void too_long(void) {
   if (rank == 0) MPI_Send(a, 4, MPI_INT, 1, 0, kWorld);
   if (rank == 1) receive(b, wrong ? 3 : 4, 0, 0);
@@ -470,6 +498,9 @@ static const struct Pair kPairs[] = {
     PAIR(negative_count, 2, "MPI_Bcast: MPI_ERR_COUNT: count is -1"),
     PAIR(not_committed, 2, "MPI_Bcast: MPI_ERR_TYPE: .*not committed"),
     PAIR(freed_comm, 2, "MPI_Barrier: MPI_ERR_COMM: .*not a live MPI_Comm"),
+    PAIR(any_tag_asserted, 2, "MPI_Recv: MPI_ERR_TAG: assertion: the tag is MPI_ANY_TAG"),
+    PAIR(any_tag_of_sendrecv, 2, "MPI_Sendrecv: MPI_ERR_TAG: assertion: the tag is MPI_ANY_TAG"),
+    PAIR(any_source_asserted, 2, "MPI_Probe: MPI_ERR_RANK: assertion: the source is MPI_ANY_SOURCE"),
     PAIR(too_long, 2, "MPI_Recv: MPI_ERR_(TRUNCATE|TYPE)"),
     PAIR(started_twice, 1, "MPI_Start: MPI_ERR_REQUEST"),
 };

@@ -5,8 +5,10 @@
 
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -176,6 +178,27 @@ void cancel() {
       if (i % 2 == 1 && i > 1) CHECK_EQ(in[i], i / 2);
     }
   });
+}
+
+// The receiver of a cancelled message has not used its communicator, and does so only once the message is cancelled.
+void cancel_unseen() {
+  std::vector<MPI_Comm> comms = duplicates(3);
+  for (const MPI_Comm comm : comms) {
+    int value = 4, cancelled = -1;
+    MPI_Status status;
+    MPI_Request request;
+    if (rank == 0) {
+      CHECK_OK(MPI_Issend(&value, 1, MPI_INT, size - 1, 1, comm, &request));
+      CHECK_OK(MPI_Cancel(&request));
+      CHECK_OK(MPI_Wait(&request, &status));
+      CHECK_OK(MPI_Test_cancelled(&status, &cancelled));
+      CHECK_EQ(cancelled, 1);
+    }
+    CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
+    if (rank == 0) CHECK_OK(MPI_Send(&value, 1, MPI_INT, size - 1, 1, comm));
+    if (rank == size - 1) CHECK_OK(MPI_Recv(&value, 1, MPI_INT, 0, 1, comm, &status));
+  }
+  free_all(comms);
 }
 
 // Persistent requests of several channels and of MPI_COMM_WORLD, started and completed together, and freed while
@@ -392,6 +415,130 @@ void revoke() {
   free_all(comms);
 }
 
+// Duplicates MPI_COMM_WORLD, and asserts that MPI_ANY_TAG is not used; `all`: on all ranks, else not on the last one.
+MPI_Comm without_any_tag(bool all) {
+  MPI_Comm made;
+  MPI_Info info;
+  CHECK_OK(MPI_Info_create(&info));
+  if (all || rank != size - 1) CHECK_OK(MPI_Info_set(info, "mpi_assert_no_any_tag", "true"));
+  CHECK_OK(MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &made));
+  CHECK_OK(MPI_Info_free(&info));
+  return made;
+}
+
+// True if communicators whose members make that assertion use several channels.
+bool several_channels() {
+  const char* const channels = std::getenv("HEADRACE_CHANNELS");
+  return check::one_host() && channels != nullptr && std::atoi(channels) > 2;
+}
+
+void check_hint(MPI_Comm comm, const char* value) {
+  MPI_Info info;
+  char found[16] = "";
+  int length = sizeof found, flag = 0;
+  CHECK_OK(MPI_Comm_get_info(comm, &info));
+  CHECK_OK(MPI_Info_get_string(info, "mpi_assert_no_any_tag", &length, found, &flag));
+  CHECK_EQ(flag, 1);
+  CHECK_EQ(std::string(found), value);
+  CHECK_OK(MPI_Info_free(&info));
+}
+
+void set_hint(MPI_Comm comm, const char* value) {
+  MPI_Info info;
+  CHECK_OK(MPI_Info_create(&info));
+  CHECK_OK(MPI_Info_set(info, "mpi_assert_no_any_tag", value));
+  CHECK_OK(MPI_Comm_set_info(comm, info));
+  CHECK_OK(MPI_Info_free(&info));
+}
+
+// With MPI_ANY_TAG, every call that takes it returns an error if the communicator uses several channels.
+void refused(MPI_Comm comm) {
+  int value = 0, flag = 0;
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Message message = MPI_MESSAGE_NULL;
+  MPI_Status status;
+  CHECK_OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+  for (const int source : {0, MPI_ANY_SOURCE}) {
+    const int codes[] = {
+        MPI_Recv(&value, 1, MPI_INT, source, MPI_ANY_TAG, comm, &status),
+        MPI_Irecv(&value, 1, MPI_INT, source, MPI_ANY_TAG, comm, &request),
+        MPI_Recv_init(&value, 1, MPI_INT, source, MPI_ANY_TAG, comm, &request),
+        MPI_Probe(source, MPI_ANY_TAG, comm, &status),
+        MPI_Iprobe(source, MPI_ANY_TAG, comm, &flag, &status),
+        MPI_Mprobe(source, MPI_ANY_TAG, comm, &message, &status),
+        MPI_Improbe(source, MPI_ANY_TAG, comm, &flag, &message, &status),
+        MPI_Sendrecv(&value, 1, MPI_INT, 0, 1, &value, 1, MPI_INT, source, MPI_ANY_TAG, comm, &status),
+        MPI_Isendrecv(&value, 1, MPI_INT, 0, 1, &value, 1, MPI_INT, source, MPI_ANY_TAG, comm, &request),
+        MPI_Sendrecv_replace(&value, 1, MPI_INT, 0, 1, source, MPI_ANY_TAG, comm, &status),
+        MPI_Isendrecv_replace(&value, 1, MPI_INT, 0, 1, source, MPI_ANY_TAG, comm, &request)};
+    for (const int each : codes) CHECK_EQ(check::error_class(each), MPI_ERR_TAG);
+    CHECK(check::error_text(codes[0]).find("mpi_assert_no_any_tag") != std::string::npos);
+  }
+  CHECK_OK(MPI_Recv(&value, 1, MPI_INT, MPI_PROC_NULL, MPI_ANY_TAG, comm, &status));
+  CHECK_EQ(status.MPI_SOURCE, MPI_PROC_NULL);
+}
+
+// Hints with which a communicator uses several channels: they are shown, and can be withdrawn only if they are not in
+// use. A communicator that uses one channel accepts MPI_ANY_TAG, even if some members have asserted not to use it.
+void asserted() {
+  const bool several = several_channels();
+  for (const bool all : {true, false}) {
+    MPI_Comm comm = without_any_tag(all);
+    check_hint(comm, all || rank != size - 1 ? "true" : "false");
+    int out = rank, in = -1;
+    MPI_Status status;
+    // The halves have different tags, and so different channels.
+    CHECK_OK(MPI_Sendrecv(&out, 1, MPI_INT, (rank + 1) % size, rank, &in, 1, MPI_INT, MPI_ANY_SOURCE,
+                          (rank + size - 1) % size, comm, &status));
+    CHECK_EQ(in, (rank + size - 1) % size);
+    CHECK_OK(MPI_Barrier(comm));
+    if (all && several) refused(comm);
+    set_hint(comm, "false");
+    check_hint(comm, all && several ? "true" : "false");
+    if (!all || !several) {
+      CHECK_OK(MPI_Sendrecv(&out, 1, MPI_INT, rank, 5, &in, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &status));
+      CHECK_EQ(in, rank);
+      CHECK_EQ(status.MPI_TAG, 5);
+      // A later assertion is stored, and changes nothing for messages under way.
+      CHECK_OK(MPI_Barrier(comm));
+      CHECK_OK(MPI_Send(&out, 1, MPI_INT, (rank + 1) % size, 6, comm));
+      set_hint(comm, "true");
+      check_hint(comm, "true");
+      CHECK_OK(MPI_Recv(&in, 1, MPI_INT, MPI_ANY_SOURCE, 6, comm, MPI_STATUS_IGNORE));
+      CHECK_EQ(in, (rank + size - 1) % size);
+    }
+    CHECK_OK(MPI_Comm_free(&comm));
+  }
+}
+
+// Threads wait on several channels of one communicator when another rank revokes it, and calls on channels that are
+// used for the first time afterwards fail as well.
+void asserted_revoke() {
+  MPI_Comm comm = without_any_tag(true);
+  CHECK_OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+  std::vector<std::thread> running;
+  for (int t = 0; t < kThreads; ++t) {
+    running.emplace_back([&, t] {
+      int value = -1;
+      if (rank == 0) {
+        for (int from = 1; from < size; ++from)
+          CHECK_OK(MPI_Recv(&value, 1, MPI_INT, from, 100 + t, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        return;
+      }
+      MPI_Request requests[3];
+      for (int i = 0; i < 3; ++i)
+        CHECK_OK(MPI_Irecv(&value, 1, MPI_INT, MPI_ANY_SOURCE, t + 10 * i, comm, &requests[i]));
+      CHECK_OK(MPI_Send(&t, 1, MPI_INT, 0, 100 + t, MPI_COMM_WORLD));
+      for (MPI_Request& each : requests)
+        CHECK_EQ(check::error_class(MPI_Wait(&each, MPI_STATUS_IGNORE)), MPIX_ERR_REVOKED);
+      CHECK_EQ(check::error_class(MPI_Probe(0, 1000 + t, comm, MPI_STATUS_IGNORE)), MPIX_ERR_REVOKED);
+    });
+  }
+  for (std::thread& each : running) each.join();
+  if (rank == 0) CHECK_OK(MPIX_Comm_revoke(comm));
+  CHECK_OK(MPI_Comm_free(&comm));
+}
+
 // The last rank ends while the threads of the others wait for it.
 void death(bool recovers) {
   std::vector<MPI_Comm> comms = duplicates(kThreads);
@@ -434,6 +581,7 @@ int main(int argc, char** argv) {
                {"shared_probes", shared_probes},
                {"shared_tags", shared_tags},
                {"cancel", cancel},
+               {"cancel_unseen", cancel_unseen},
                {"persistent", persistent},
                {"partitioned", partitioned},
                {"freed", freed},
@@ -441,6 +589,8 @@ int main(int argc, char** argv) {
                {"parts", parts},
                {"completed_elsewhere", completed_elsewhere},
                {"revoke", revoke},
+               {"asserted", asserted},
+               {"asserted_revoke", asserted_revoke},
                {"death", [] { death(false); }},
                {"recovery", [] { death(true); }}};
   const char* const wanted = argc > 1 ? argv[1] : "";

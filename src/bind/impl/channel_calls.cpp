@@ -15,12 +15,17 @@ using p2p::Channel;
 using p2p::ChannelBuffer;
 using p2p::Mode;
 
-// The communicator of a call, and its channel.
+// The communicator of a call, and its channel, if it uses one.
 struct Place {
   explicit Place(MPI_Comm handle) : comm(lookup<comm::Communicator>(handle)) {
     if (comm != nullptr) channel = comm::channel_of(*comm);
   }
+  explicit Place(comm::Communicator& of) noexcept : comm(&of) {}
   explicit operator bool() const noexcept { return channel != nullptr; }
+  // True if the communicator uses several channels.
+  [[nodiscard]] bool several() const noexcept {
+    return channel == nullptr && comm != nullptr && comm->several_.load(std::memory_order_acquire);
+  }
   [[nodiscard]] bool sends(int dest, int tag) const { return rank_ok(dest, *comm) && tag_ok(tag); }
   [[nodiscard]] bool receives(int source, int tag) const {
     return source != abi::kProcNull && source_ok(source, *comm) && any_tag_ok(tag);
@@ -38,6 +43,46 @@ struct Place {
   comm::Communicator* comm;
   Channel* channel = nullptr;
 };
+
+// Likewise for a communicator that uses several channels: that of messages with one tag. No channel if the tag is
+// negative.
+struct TagPlace : Place {
+  TagPlace(comm::Communicator& of, int tag) : Place(of) {
+    if (tag >= 0) channel = comm::channel_of(*comm, tag, &operations);
+  }
+  [[nodiscard]] p2p::ChannelUser user() const { return {comm, operations}; }
+
+  std::atomic<std::uint32_t>* operations = nullptr;
+};
+
+// Reports a receive or probe with MPI_ANY_TAG on a communicator that uses several channels: the message may come on any
+// of them. False if the call is another one.
+[[gnu::cold, gnu::noinline]] bool refuse_any_tag(const Call& call, comm::Communicator& comm, int source, int tag,
+                                                 int* code) {
+  if (tag != abi::kAnyTag || source == abi::kProcNull || !source_ok(source, comm)) return false;
+  const Outside outside;
+  Counted counted(call);
+  const LibraryGuard guard;
+  *code = raise(call, &comm,
+                fail(Errc::kTag,
+                     "the tag is MPI_ANY_TAG, but all members have set mpi_assert_no_any_tag when they created this "
+                     "communicator; name the tag, or create the communicator without this hint"));
+  return true;
+}
+
+// A call is executed by its function NAME_at(place, ...), which returns false if an argument is wrong. The following
+// functions pass it the channel of its tag, if the communicator uses several; apart, as few do.
+template <class Body>
+[[gnu::noinline]] bool send_by_tag(comm::Communicator& comm, int tag, Body body) {
+  const TagPlace found(comm, tag);
+  return found && body(found);
+}
+template <class Body>
+[[gnu::noinline]] bool receive_by_tag(const Call& call, comm::Communicator& comm, int source, int tag, int* code,
+                                      Body body) {
+  if (tag < 0) return refuse_any_tag(call, comm, source, tag, code);
+  return body(TagPlace(comm, tag));
+}
 
 // The data argument of a call. Functions return false if an argument is wrong.
 class Data {
@@ -76,11 +121,11 @@ class Data {
   std::optional<layout::View> view_;  // empty for the usual short message
 };
 
-bool send_with(Mode mode, const Call& call, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
-               MPI_Comm comm, int* code) {
-  const Place place(comm);
+template <class P>
+[[gnu::always_inline]] inline bool send_with_at(const P& place, Mode mode, const Call& call, const void* buf,
+                                                MPI_Count count, MPI_Datatype datatype, int dest, int tag, int* code) {
   Data data;
-  if (!place || !place.sends(dest, tag) || !data.describe(buf, count, datatype)) return false;
+  if (!place.sends(dest, tag) || !data.describe(buf, count, datatype)) return false;
   const Outside outside;
   Counted counted(call);
   const Status sent = place.channel->send(data.buffer(), place.comm->peer_proc(dest), place.outgoing(tag), mode);
@@ -89,11 +134,22 @@ bool send_with(Mode mode, const Call& call, const void* buf, MPI_Count count, MP
   return true;
 }
 
+[[gnu::always_inline]] inline bool send_with(Mode mode, const Call& call, const void* buf, MPI_Count count,
+                                             MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, int* code) {
+  const Place place(comm);
+  if (place) [[likely]]
+    return send_with_at(place, mode, call, buf, count, datatype, dest, tag, code);
+  return place.several() && send_by_tag(*place.comm, tag, [=, &call](const TagPlace& found) {
+           return send_with_at(found, mode, call, buf, count, datatype, dest, tag, code);
+         });
+}
+
 // Creates the request of a call: begin(data, &request) starts the operation on the channel. `sends`: a message is sent.
 // False if an argument is wrong.
-template <class Begin>
-bool make_request(const Call& call, const Place& place, bool valid, bool sends, const void* buf, MPI_Count count,
-                  MPI_Datatype datatype, MPI_Request* request, int* code, Begin&& begin) {
+template <class P, class Begin>
+[[gnu::always_inline]] inline bool make_request(const Call& call, const P& place, bool valid, bool sends,
+                                                const void* buf, MPI_Count count, MPI_Datatype datatype,
+                                                MPI_Request* request, int* code, Begin&& begin) {
   Data data;
   if (!valid || request == nullptr || !data.describe(buf, count, datatype)) return false;
   const Outside outside;
@@ -106,24 +162,46 @@ bool make_request(const Call& call, const Place& place, bool valid, bool sends, 
   return true;
 }
 
-bool isend_with(Mode mode, const Call& call, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
-                MPI_Comm comm, MPI_Request* request, int* code) {
-  const Place place(comm);
-  return make_request(call, place, place && place.sends(dest, tag), true, buf, count, datatype, request, code,
+template <class P>
+[[gnu::always_inline]] inline bool isend_with_at(const P& place, Mode mode, const Call& call, const void* buf,
+                                                 MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                                                 MPI_Request* request, int* code) {
+  return make_request(call, place, place.sends(dest, tag), true, buf, count, datatype, request, code,
                       [&](const ChannelBuffer& data, p2p::Request** made) {
                         return place.channel->isend(data, place.comm->peer_proc(dest), place.outgoing(tag), mode,
                                                     place.user(), made);
                       });
 }
 
-bool init_with(Mode mode, bool buffered, const Call& call, const void* buf, MPI_Count count, MPI_Datatype datatype,
-               int dest, int tag, MPI_Comm comm, MPI_Request* request, int* code) {
+[[gnu::always_inline]] inline bool isend_with(Mode mode, const Call& call, const void* buf, MPI_Count count,
+                                              MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+                                              MPI_Request* request, int* code) {
   const Place place(comm);
-  return make_request(call, place, place && place.sends(dest, tag), false, buf, count, datatype, request, code,
+  if (place) [[likely]]
+    return isend_with_at(place, mode, call, buf, count, datatype, dest, tag, request, code);
+  return place.several() && send_by_tag(*place.comm, tag, [=, &call](const TagPlace& found) {
+           return isend_with_at(found, mode, call, buf, count, datatype, dest, tag, request, code);
+         });
+}
+
+template <class P>
+bool init_with_at(const P& place, Mode mode, bool buffered, const Call& call, const void* buf, MPI_Count count,
+                  MPI_Datatype datatype, int dest, int tag, MPI_Request* request, int* code) {
+  return make_request(call, place, place.sends(dest, tag), false, buf, count, datatype, request, code,
                       [&](const ChannelBuffer& data, p2p::Request** made) {
                         return place.channel->init(false, data, place.comm->peer_proc(dest), place.outgoing(tag), mode,
                                                    buffered, place.user(), made);
                       });
+}
+
+bool init_with(Mode mode, bool buffered, const Call& call, const void* buf, MPI_Count count, MPI_Datatype datatype,
+               int dest, int tag, MPI_Comm comm, MPI_Request* request, int* code) {
+  const Place place(comm);
+  if (place) [[likely]]
+    return init_with_at(place, mode, buffered, call, buf, count, datatype, dest, tag, request, code);
+  return place.several() && send_by_tag(*place.comm, tag, [=, &call](const TagPlace& found) {
+           return init_with_at(found, mode, buffered, call, buf, count, datatype, dest, tag, request, code);
+         });
 }
 
 // Sends from a copy of the data, for which the attached buffer must have space.
@@ -135,10 +213,93 @@ Status send_buffered(const Place& place, const Data& data, int dest, int tag) {
   return place.channel->send_copy(data.buffer(), place.comm->peer_proc(dest), place.outgoing(tag));
 }
 
+// Peers and tags of a call that sends and receives.
+struct Halves {
+  int dest;
+  int sendtag;
+  int source;
+  int recvtag;
+};
+
+// Waits for a send and a receive on different channels.
+void wait_for_both(p2p::Request& send, p2p::Request& receive) {
+  p2p::channels::Pace pace;
+  while (!send.complete() && !receive.complete()) {
+    send.operation_->channel->round();
+    receive.operation_->channel->round();
+    pace.pause(false);
+  }
+  send.operation_->channel->wait(send);
+  receive.operation_->channel->wait(receive);
+}
+
+// The data arguments of a call that sends and receives.
+struct Memory {
+  const void* sendbuf;
+  MPI_Count sendcount;
+  MPI_Datatype sendtype;
+  void* recvbuf;
+  MPI_Count recvcount;
+  MPI_Datatype recvtype;
+};
+
+// Executes a call that sends and receives on different channels: a blocking call if `request` is null. Its data is sent
+// from a copy if the call replaces it, and if the call does not wait, as its request can only be that of the receive.
+// False if an argument is wrong.
+bool exchange_apart(const Call& call, const TagPlace& to, const TagPlace& from, const Halves& halves,
+                    const Memory& memory, MPI_Status* status, MPI_Request* request, int* code) {
+  Data out, in;
+  if (!to.sends(halves.dest, halves.sendtag) || !from.receives(halves.source, halves.recvtag) ||
+      !out.describe(memory.sendbuf, memory.sendcount, memory.sendtype) ||
+      !in.describe(memory.recvbuf, memory.recvcount, memory.recvtype)) {
+    return false;
+  }
+  const Outside outside;
+  Counted counted(call);
+  const int proc = to.comm->peer_proc(halves.dest);
+  const bool waits = request == nullptr && memory.sendbuf != memory.recvbuf;
+  p2p::Request* sent = nullptr;
+  p2p::Request* made = nullptr;
+  Status result =
+      waits ? to.channel->isend(out.buffer(), proc, to.outgoing(halves.sendtag), Mode::kStandard, to.user(), &sent)
+            : to.channel->send_copy(out.buffer(), proc, to.outgoing(halves.sendtag));
+  if (result.ok()) {
+    counted.sends(out.buffer().bytes);
+    result = from.channel->ireceive(in.buffer(), from.incoming(halves.source, halves.recvtag), from.user(), &made);
+  }
+  if (request == nullptr && result.ok()) {
+    if (waits) wait_for_both(*sent, *made);
+    from.channel->wait(*made);
+    const p2p::Request& failed = made->completion_.error.ok() && waits ? *sent : *made;
+    result = failed.completion_.error;
+    if (!result.ok()) set_detail(std::string(failed.detail()));
+    fill_status(status, made->completion_);
+    from.channel->give_back(*made);
+  }
+  if (sent != nullptr) to.channel->give_back(*sent);
+  if (request != nullptr) *request = handle_of(made);
+  *code = to.result(call, result);
+  return true;
+}
+
+template <class Body>
+[[gnu::noinline]] bool exchange_by_tag(const Call& call, comm::Communicator& comm, Halves halves, Memory memory,
+                                       MPI_Status* status, MPI_Request* request, int* code, Body body) {
+  if (refuse_any_tag(call, comm, halves.source, halves.recvtag, code)) return true;
+  const bool sends = halves.dest != abi::kProcNull;
+  const bool receives = halves.source != abi::kProcNull;
+  const TagPlace to(comm, sends ? halves.sendtag : halves.recvtag);
+  const TagPlace from(comm, receives ? halves.recvtag : halves.sendtag);
+  if (!to || !from) return false;
+  if (to.channel == from.channel) return body(from);
+  return exchange_apart(call, to, from, halves, memory, status, request, code);
+}
+
 // The two halves of a call that sends and receives. Functions return false if an argument is wrong, or there is nothing
 // to do.
+template <class P>
 struct Both {
-  const Place& place;
+  const P& place;
   int dest;
   int source;
   [[nodiscard]] bool valid(int sendtag, int recvtag) const {
@@ -198,10 +359,11 @@ bool bsend_init(HR_SEND_ARGUMENTS, MPI_Request* request, int* code) {
   return init_with(Mode::kStandard, true, HR_PASSED, request, code);
 }
 
-bool bsend(HR_SEND_ARGUMENTS, int* code) {
-  const Place place(comm);
+template <class P>
+bool bsend_at(const P& place, const Call& call, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+              int tag, int* code) {
   Data data;
-  if (!place || !place.sends(dest, tag) || !data.describe(buf, count, datatype)) return false;
+  if (!place.sends(dest, tag) || !data.describe(buf, count, datatype)) return false;
   const Outside outside;
   Counted counted(call);
   const Status sent = send_buffered(place, data, dest, tag);
@@ -210,10 +372,20 @@ bool bsend(HR_SEND_ARGUMENTS, int* code) {
   return true;
 }
 
-bool ibsend(HR_SEND_ARGUMENTS, MPI_Request* request, int* code) {
+bool bsend(HR_SEND_ARGUMENTS, int* code) {
   const Place place(comm);
+  if (place) [[likely]]
+    return bsend_at(place, call, buf, count, datatype, dest, tag, code);
+  return place.several() && send_by_tag(*place.comm, tag, [=, &call](const TagPlace& found) {
+           return bsend_at(found, call, buf, count, datatype, dest, tag, code);
+         });
+}
+
+template <class P>
+bool ibsend_at(const P& place, const Call& call, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+               int tag, MPI_Request* request, int* code) {
   Data data;
-  if (!place || request == nullptr || !place.sends(dest, tag) || !data.describe(buf, count, datatype)) return false;
+  if (request == nullptr || !place.sends(dest, tag) || !data.describe(buf, count, datatype)) return false;
   const Outside outside;
   Counted counted(call);
   *request = MPI_REQUEST_NULL;
@@ -228,14 +400,23 @@ bool ibsend(HR_SEND_ARGUMENTS, MPI_Request* request, int* code) {
   return true;
 }
 
+bool ibsend(HR_SEND_ARGUMENTS, MPI_Request* request, int* code) {
+  const Place place(comm);
+  if (place) [[likely]]
+    return ibsend_at(place, call, buf, count, datatype, dest, tag, request, code);
+  return place.several() && send_by_tag(*place.comm, tag, [=, &call](const TagPlace& found) {
+           return ibsend_at(found, call, buf, count, datatype, dest, tag, request, code);
+         });
+}
+
 #undef HR_SEND_ARGUMENTS
 #undef HR_PASSED
 
-bool recv(const Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-          MPI_Status* status, int* code) {
-  const Place place(comm);
+template <class P>
+bool recv_at(const P& place, const Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+             MPI_Status* status, int* code) {
   Data data;
-  if (!place || !place.receives(source, tag) || !data.describe(buf, count, datatype)) return false;
+  if (!place.receives(source, tag) || !data.describe(buf, count, datatype)) return false;
   const Outside outside;
   Counted counted(call);
   p2p::Completion completion;
@@ -245,32 +426,62 @@ bool recv(const Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, i
   return true;
 }
 
-bool irecv(const Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-           MPI_Request* request, int* code) {
+bool recv(const Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+          MPI_Status* status, int* code) {
   const Place place(comm);
-  return make_request(call, place, place && place.receives(source, tag), false, buf, count, datatype, request, code,
+  if (place) [[likely]]
+    return recv_at(place, call, buf, count, datatype, source, tag, status, code);
+  return place.several() && receive_by_tag(call, *place.comm, source, tag, code, [=, &call](const TagPlace& found) {
+           return recv_at(found, call, buf, count, datatype, source, tag, status, code);
+         });
+}
+
+template <class P>
+bool irecv_at(const P& place, const Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+              MPI_Request* request, int* code) {
+  return make_request(call, place, place.receives(source, tag), false, buf, count, datatype, request, code,
                       [&](const ChannelBuffer& data, p2p::Request** made) {
                         return place.channel->ireceive(data, place.incoming(source, tag), place.user(), made);
                       });
 }
 
-bool recv_init(const Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-               MPI_Request* request, int* code) {
+bool irecv(const Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+           MPI_Request* request, int* code) {
   const Place place(comm);
-  return make_request(call, place, place && place.receives(source, tag), false, buf, count, datatype, request, code,
+  if (place) [[likely]]
+    return irecv_at(place, call, buf, count, datatype, source, tag, request, code);
+  return place.several() && receive_by_tag(call, *place.comm, source, tag, code, [=, &call](const TagPlace& found) {
+           return irecv_at(found, call, buf, count, datatype, source, tag, request, code);
+         });
+}
+
+template <class P>
+bool recv_init_at(const P& place, const Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, int source,
+                  int tag, MPI_Request* request, int* code) {
+  return make_request(call, place, place.receives(source, tag), false, buf, count, datatype, request, code,
                       [&](const ChannelBuffer& data, p2p::Request** made) {
                         return place.channel->init(true, data, -1, place.incoming(source, tag), Mode::kStandard, false,
                                                    place.user(), made);
                       });
 }
 
-bool sendrecv(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
-              void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
-              MPI_Status* status, int* code) {
+bool recv_init(const Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+               MPI_Request* request, int* code) {
   const Place place(comm);
+  if (place) [[likely]]
+    return recv_init_at(place, call, buf, count, datatype, source, tag, request, code);
+  return place.several() && receive_by_tag(call, *place.comm, source, tag, code, [=, &call](const TagPlace& found) {
+           return recv_init_at(found, call, buf, count, datatype, source, tag, request, code);
+         });
+}
+
+template <class P>
+bool sendrecv_at(const P& place, const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                 int dest, int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source,
+                 int recvtag, MPI_Status* status, int* code) {
   Data out, in;
   const Both both{place, dest, source};
-  if (!place || !both.valid(sendtag, recvtag) || !out.describe(sendbuf, sendcount, sendtype) ||
+  if (!both.valid(sendtag, recvtag) || !out.describe(sendbuf, sendcount, sendtype) ||
       !in.describe(recvbuf, recvcount, recvtype)) {
     return false;
   }
@@ -283,13 +494,29 @@ bool sendrecv(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Da
   return true;
 }
 
-bool isendrecv(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
-               void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
-               MPI_Request* request, int* code) {
+bool sendrecv(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
+              void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
+              MPI_Status* status, int* code) {
   const Place place(comm);
+  if (place) [[likely]]
+    return sendrecv_at(place, call, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source,
+                       recvtag, status, code);
+  return place.several() &&
+         exchange_by_tag(call, *place.comm, Halves{dest, sendtag, source, recvtag},
+                         Memory{sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype}, status, nullptr, code,
+                         [=, &call](const TagPlace& found) {
+                           return sendrecv_at(found, call, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf,
+                                              recvcount, recvtype, source, recvtag, status, code);
+                         });
+}
+
+template <class P>
+bool isendrecv_at(const P& place, const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                  int dest, int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source,
+                  int recvtag, MPI_Request* request, int* code) {
   Data out, in;
   const Both both{place, dest, source};
-  if (!place || request == nullptr || !both.valid(sendtag, recvtag) || !out.describe(sendbuf, sendcount, sendtype) ||
+  if (request == nullptr || !both.valid(sendtag, recvtag) || !out.describe(sendbuf, sendcount, sendtype) ||
       !in.describe(recvbuf, recvcount, recvtype)) {
     return false;
   }
@@ -301,12 +528,28 @@ bool isendrecv(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_D
   return true;
 }
 
-bool sendrecv_replace(const Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag,
-                      int source, int recvtag, MPI_Comm comm, MPI_Status* status, int* code) {
+bool isendrecv(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
+               void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
+               MPI_Request* request, int* code) {
   const Place place(comm);
+  if (place) [[likely]]
+    return isendrecv_at(place, call, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source,
+                        recvtag, request, code);
+  return place.several() &&
+         exchange_by_tag(call, *place.comm, Halves{dest, sendtag, source, recvtag},
+                         Memory{sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype}, nullptr, request, code,
+                         [=, &call](const TagPlace& found) {
+                           return isendrecv_at(found, call, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf,
+                                               recvcount, recvtype, source, recvtag, request, code);
+                         });
+}
+
+template <class P>
+bool sendrecv_replace_at(const P& place, const Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                         int sendtag, int source, int recvtag, MPI_Status* status, int* code) {
   Data data;
   const Both both{place, dest, source};
-  if (!place || !both.valid(sendtag, recvtag) || !data.describe(buf, count, datatype)) return false;
+  if (!both.valid(sendtag, recvtag) || !data.describe(buf, count, datatype)) return false;
   const Outside outside;
   Counted counted(call);
   p2p::Request* made = nullptr;
@@ -316,13 +559,25 @@ bool sendrecv_replace(const Call& call, void* buf, MPI_Count count, MPI_Datatype
   return true;
 }
 
-bool isendrecv_replace(const Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag,
-                       int source, int recvtag, MPI_Comm comm, MPI_Request* request, int* code) {
+bool sendrecv_replace(const Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag,
+                      int source, int recvtag, MPI_Comm comm, MPI_Status* status, int* code) {
   const Place place(comm);
+  if (place) [[likely]]
+    return sendrecv_replace_at(place, call, buf, count, datatype, dest, sendtag, source, recvtag, status, code);
+  return place.several() && exchange_by_tag(call, *place.comm, Halves{dest, sendtag, source, recvtag},
+                                            Memory{buf, count, datatype, buf, count, datatype}, status, nullptr, code,
+                                            [=, &call](const TagPlace& found) {
+                                              return sendrecv_replace_at(found, call, buf, count, datatype, dest,
+                                                                         sendtag, source, recvtag, status, code);
+                                            });
+}
+
+template <class P>
+bool isendrecv_replace_at(const P& place, const Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                          int sendtag, int source, int recvtag, MPI_Request* request, int* code) {
   Data data;
   const Both both{place, dest, source};
-  if (!place || request == nullptr || !both.valid(sendtag, recvtag) || !data.describe(buf, count, datatype))
-    return false;
+  if (request == nullptr || !both.valid(sendtag, recvtag) || !data.describe(buf, count, datatype)) return false;
   const Outside outside;
   Counted counted(call);
   p2p::Request* made = nullptr;
@@ -331,11 +586,24 @@ bool isendrecv_replace(const Call& call, void* buf, MPI_Count count, MPI_Datatyp
   return true;
 }
 
+bool isendrecv_replace(const Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag,
+                       int source, int recvtag, MPI_Comm comm, MPI_Request* request, int* code) {
+  const Place place(comm);
+  if (place) [[likely]]
+    return isendrecv_replace_at(place, call, buf, count, datatype, dest, sendtag, source, recvtag, request, code);
+  return place.several() && exchange_by_tag(call, *place.comm, Halves{dest, sendtag, source, recvtag},
+                                            Memory{buf, count, datatype, buf, count, datatype}, nullptr, request, code,
+                                            [=, &call](const TagPlace& found) {
+                                              return isendrecv_replace_at(found, call, buf, count, datatype, dest,
+                                                                          sendtag, source, recvtag, request, code);
+                                            });
+}
+
 // --- probes ---
 
-bool probe(const Call& call, int source, int tag, MPI_Comm comm, MPI_Status* status, int* code) {
-  const Place place(comm);
-  if (!place || !place.receives(source, tag)) return false;
+template <class P>
+bool probe_at(const P& place, const Call& call, int source, int tag, MPI_Status* status, int* code) {
+  if (!place.receives(source, tag)) return false;
   const Outside outside;
   Counted counted(call);
   p2p::Completion completion;
@@ -347,9 +615,18 @@ bool probe(const Call& call, int source, int tag, MPI_Comm comm, MPI_Status* sta
   return true;
 }
 
-bool iprobe(const Call& call, int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status, int* code) {
+bool probe(const Call& call, int source, int tag, MPI_Comm comm, MPI_Status* status, int* code) {
   const Place place(comm);
-  if (!place || flag == nullptr || !place.receives(source, tag)) return false;
+  if (place) [[likely]]
+    return probe_at(place, call, source, tag, status, code);
+  return place.several() && receive_by_tag(call, *place.comm, source, tag, code, [=, &call](const TagPlace& found) {
+           return probe_at(found, call, source, tag, status, code);
+         });
+}
+
+template <class P>
+bool iprobe_at(const P& place, const Call& call, int source, int tag, int* flag, MPI_Status* status, int* code) {
+  if (flag == nullptr || !place.receives(source, tag)) return false;
   const Outside outside;
   Counted counted(call);
   p2p::Completion completion;
@@ -363,12 +640,21 @@ bool iprobe(const Call& call, int source, int tag, MPI_Comm comm, int* flag, MPI
   return true;
 }
 
+bool iprobe(const Call& call, int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status, int* code) {
+  const Place place(comm);
+  if (place) [[likely]]
+    return iprobe_at(place, call, source, tag, flag, status, code);
+  return place.several() && receive_by_tag(call, *place.comm, source, tag, code, [=, &call](const TagPlace& found) {
+           return iprobe_at(found, call, source, tag, flag, status, code);
+         });
+}
+
 namespace {
 
-bool extract(bool waits, const Call& call, int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message,
-             MPI_Status* status, int* code) {
-  const Place place(comm);
-  if (!place || message == nullptr || !place.receives(source, tag)) return false;
+template <class P>
+bool extract_at(const P& place, bool waits, const Call& call, int source, int tag, int* flag, MPI_Message* message,
+                MPI_Status* status, int* code) {
+  if (message == nullptr || !place.receives(source, tag)) return false;
   const Outside outside;
   Counted counted(call);
   p2p::Completion completion;
@@ -396,6 +682,16 @@ bool extract(bool waits, const Call& call, int source, int tag, MPI_Comm comm, i
   return true;
 }
 
+bool extract(bool waits, const Call& call, int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message,
+             MPI_Status* status, int* code) {
+  const Place place(comm);
+  if (place) [[likely]]
+    return extract_at(place, waits, call, source, tag, flag, message, status, code);
+  return place.several() && receive_by_tag(call, *place.comm, source, tag, code, [=, &call](const TagPlace& found) {
+           return extract_at(found, waits, call, source, tag, flag, message, status, code);
+         });
+}
+
 }  // namespace
 
 bool mprobe(const Call& call, int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status, int* code) {
@@ -420,7 +716,8 @@ bool receive_matched(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Mess
   if (!data.describe(buf, count, datatype)) return false;
   *comm = static_cast<comm::Communicator*>(matched->communicator_);
   Channel* channel = matched->channel_;
-  *status = channel->imreceive(data.buffer(), matched->unexpected_, {*comm, &(*comm)->channel_operations_}, made);
+  *status =
+      channel->imreceive(data.buffer(), matched->unexpected_, {*comm, comm::operations_on(**comm, *channel)}, made);
   *message = MPI_MESSAGE_NULL;
   const LibraryGuard guard;
   if (status->ok()) matched->unexpected_ = nullptr;

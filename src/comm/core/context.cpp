@@ -108,8 +108,9 @@ p2p::Task and_over_all(const Agreement* agreement, std::uint64_t* words, int cou
 
 }  // namespace
 
-p2p::Task agree_on_context(Agreement agreement, std::uint32_t* context) {
+p2p::Task agree_on_context(Agreement agreement, std::uint32_t* context, std::uint32_t* asserted) {
   const CountUnderWay under_way;
+  const auto assertions = std::uint64_t{agreement.takes ? agreement.assertions : ~std::uint32_t{0}} << 1;
   for (std::uint32_t attempt = 0;; ++attempt) {
     bool found = false;
     for (int round = 0; round < kRounds && !found; ++round) {
@@ -121,7 +122,7 @@ p2p::Task agree_on_context(Agreement agreement, std::uint32_t* context) {
         if (round == 0) words[0] &= ~kReserved;
       }
       const bool alone = agreement.blocking && !LibraryLock::enabled() && state->contexts.agreements_under_way == 1;
-      words.back() = alone ? 1 : 0;
+      words.back() = assertions | (alone ? 1 : 0);
       p2p::Task mask = and_over_all(&agreement, words.data(), kWordsPerRound + 1);
       HR_CO_TRY(co_await mask);
       found = std::any_of(words.begin(), words.end() - 1, [](std::uint64_t word) { return word != 0; });
@@ -131,7 +132,8 @@ p2p::Task agree_on_context(Agreement agreement, std::uint32_t* context) {
           static_cast<std::uint32_t>(round) * kNumbersPerRound + choose(agreement, words.data(), attempt);
       const bool reserved = agreement.takes && is_free(number);
       if (reserved) take(number);
-      if (words.back() != 0) {
+      if (asserted != nullptr) *asserted = static_cast<std::uint32_t>(words.back() >> 1);
+      if ((words.back() & 1) != 0) {
         *context = number * kContextSpacing;
         co_return kOk;
       }

@@ -85,7 +85,7 @@ void revoke(Communicator& comm) {
       p2p::send_active_message(proc, p2p::ActiveMessageId::kRevoked, comm.context(), nullptr, 0);
   });
   for (const ContextUse use : kRevokedUses) p2p::end_context(comm.context() + use, revoked_error());
-  if (const p2p::Channel* channel = comm.channel_.load(std::memory_order_relaxed); channel != nullptr)
+  for (const p2p::Channel* channel : channels_of(comm))
     p2p::channels::end(channel->number(), comm.context(), revoked_error());
 }
 

@@ -46,9 +46,12 @@ Status agree(const Members& members, const Ref<Communicator>& result) {
   Agreement agreement;
   agreement.members = members;
   agreement.takes = static_cast<bool>(result);
+  if (result) agreement.assertions = assertions_of(*result);
   std::uint32_t context = 0;
-  HR_TRY(p2p::run_blocking(agree_on_context(agreement, &context)));
+  std::uint32_t asserted = 0;
+  HR_TRY(p2p::run_blocking(agree_on_context(agreement, &context, &asserted)));
   if (!result) return kOk;
+  result->asserted_ = asserted;
   result->context_ = context;
   apply_early_revocation(*result);
   return kOk;

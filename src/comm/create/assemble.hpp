@@ -35,9 +35,12 @@ class Participants {
 // Creates a communicator without a context. `remote` may be empty.
 Ref<Communicator> assemble(Ref<Group> local, Ref<Group> remote, const Ref<Errhandler>& errhandler);
 
-// Agrees on the context of `result` and stores it. A process with an empty `result` takes part, but receives no
-// context.
+// Agrees on the context of `result`, and on the assertions of its members, and stores both; its hints must be set. A
+// process with an empty `result` takes part, but receives no context.
 Status agree(const Members& members, const Ref<Communicator>& result);
+
+// MPI_Comm_split into communicators with hints.
+Status split_with(Communicator& comm, int color, int key, const Info* hints, Ref<Communicator>* result);
 
 // Errors: MPI_ERR_ARG if it is longer than MPI_MAX_STRINGTAG_LEN.
 Status check_stringtag(const char* stringtag);

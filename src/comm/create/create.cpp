@@ -73,8 +73,8 @@ Status create_from_group(const Group& group, const char* stringtag, const Info* 
   if (group.rank() == abi::kUndefined) return fail(Errc::kGroup, "the calling process is not in the group");
   Ref<Communicator> made = assemble(group_of(group.procs(), group), {}, Ref<Errhandler>::share(&errhandler));
   HR_TRY(check_no_room(made));
-  HR_TRY(agree(bootstrap_members(*made->local_, stringtag), made));
   set_info(*made, hints);
+  HR_TRY(agree(bootstrap_members(*made->local_, stringtag), made));
   *result = std::move(made);
   return kOk;
 }

@@ -11,7 +11,8 @@ namespace hr::comm {
 namespace {
 
 // Creates a communicator of the first `nodes` processes of `comm` with this topology.
-Status create_with(Communicator& comm, int nodes, std::unique_ptr<Topology> topology, Ref<Communicator>* result) {
+Status create_with(Communicator& comm, int nodes, std::unique_ptr<Topology> topology, Ref<Communicator>* result,
+                   const Info* hints = nullptr) {
   const Participants participants(comm);
   const Members members = participants.next_creation(comm);
   Ref<Communicator> made;
@@ -19,6 +20,7 @@ Status create_with(Communicator& comm, int nodes, std::unique_ptr<Topology> topo
     made = assemble(group_of(members.procs.front(nodes), *comm.local_), {}, comm.errhandler_);
     HR_TRY(check_no_room(made));
     made->topology_ = std::move(topology);
+    set_info(*made, hints);
   }
   HR_TRY(agree(members, made));
   *result = std::move(made);
@@ -109,9 +111,8 @@ Status dist_graph_create_adjacent(Communicator& comm, DistGraph::Edges in, DistG
   HR_TRY(check_intra(comm));
   HR_TRY(check_neighbors(comm, in.ranks, "sources"));
   HR_TRY(check_neighbors(comm, out.ranks, "destinations"));
-  HR_TRY(create_with(comm, comm.size(), std::make_unique<DistGraph>(std::move(in), std::move(out), weighted), result));
-  set_info(**result, hints);
-  return kOk;
+  return create_with(comm, comm.size(), std::make_unique<DistGraph>(std::move(in), std::move(out), weighted), result,
+                     hints);
 }
 
 Status dist_graph_create(Communicator& comm, std::span<const int> sources, std::span<const int> degrees,
@@ -142,9 +143,8 @@ Status dist_graph_create(Communicator& comm, std::span<const int> sources, std::
       }
     }
   }
-  HR_TRY(create_with(comm, comm.size(), std::make_unique<DistGraph>(std::move(in), std::move(out), weighted), result));
-  set_info(**result, hints);
-  return kOk;
+  return create_with(comm, comm.size(), std::make_unique<DistGraph>(std::move(in), std::move(out), weighted), result,
+                     hints);
 }
 
 }  // namespace hr::comm

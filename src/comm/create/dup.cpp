@@ -28,7 +28,7 @@ class PendingDup final : public p2p::TaskResources {
 };
 
 p2p::Task finish_dup(Agreement agreement, Communicator* made) {
-  p2p::Task inner = agree_on_context(agreement, &made->context_);
+  p2p::Task inner = agree_on_context(agreement, &made->context_, &made->asserted_);
   HR_CO_TRY(co_await inner);
   apply_early_revocation(*made);
   co_return kOk;
@@ -53,6 +53,7 @@ Status idup(Communicator& comm, const Info* hints, Ref<Communicator>* result, p2
   Agreement agreement;
   agreement.members = pending->participants.next_creation(comm);
   agreement.blocking = false;
+  agreement.assertions = assertions_of(*made);
   p2p::Task task = finish_dup(agreement, made.get());
   HR_TRY(p2p::run_as_request(std::move(task), std::move(pending), &comm, request));
   const Status copied = comm.attributes_.copy_to(comm.handle(), &made->attributes_, made->handle());

@@ -52,6 +52,10 @@ int color_by_resource(const Info* hints, int type) {
 }  // namespace
 
 Status split(Communicator& comm, int color, int key, Ref<Communicator>* result) {
+  return split_with(comm, color, key, nullptr, result);
+}
+
+Status split_with(Communicator& comm, int color, int key, const Info* hints, Ref<Communicator>* result) {
   if (color < 0 && color != abi::kUndefined) {
     return fail(Errc::kArg, "color %d is negative and not MPI_UNDEFINED", color);
   }
@@ -69,6 +73,7 @@ Status split(Communicator& comm, int color, int key, Ref<Communicator>* result) 
     if (!comm.is_inter() || remote->size() > 0) {
       made = assemble(std::move(local), std::move(remote), comm.errhandler_);
       HR_TRY(check_no_room(made));
+      set_info(*made, hints);
     }
   }
   HR_TRY(agree(members, made));
@@ -98,9 +103,7 @@ Status split_type(Communicator& comm, int type, int key, Info* hints, Ref<Commun
     default:
       return fail(Errc::kArg, "%d is not an MPI_COMM_TYPE_ constant", type);
   }
-  HR_TRY(split(comm, color, key, result));
-  if (*result && type != abi::kCommTypeHwUnguided) set_info(**result, hints);
-  return kOk;
+  return split_with(comm, color, key, type != abi::kCommTypeHwUnguided ? hints : nullptr, result);
 }
 
 }  // namespace hr::comm

@@ -1,6 +1,7 @@
 // The lifetime of communicators: the predefined ones from init() to finalize(), freeing, disconnecting.
 #include <algorithm>
 #include <memory>
+#include <vector>
 
 #include "base/abi.hpp"
 #include "boot/boot.hpp"
@@ -39,8 +40,9 @@ bool has_pending_operations(const Communicator& comm) {
 }
 
 bool may_be_pending_on_channel(const Communicator& comm) {
-  p2p::Channel* const channel = comm.channel_.load(std::memory_order_relaxed);
-  return channel != nullptr && channel->may_have_pending(comm.context());
+  const std::vector<p2p::Channel*> channels = channels_of(comm);
+  return std::any_of(channels.begin(), channels.end(),
+                     [&comm](p2p::Channel* channel) { return channel->may_have_pending(comm.context()); });
 }
 
 // --- For p2p, once a process has failed ---
@@ -70,6 +72,7 @@ bool has_failed_member(const Communicator& comm) {
 }  // namespace
 
 Communicator::~Communicator() {
+  forget_channels(*this);
   if (state == nullptr) return;
   release_connections(*this);
   if (context_ == 0) return;

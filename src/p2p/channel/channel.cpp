@@ -216,6 +216,7 @@ Status Channel::cancel(Request& request) {
     arrive_cancel(own_, request.context_, cookie_of(operation));
   } else if (request.phase_ == Phase::kWaiting) {
     control(request.proc_, channel::plain(channel::Kind::kCancel, 0, cookie_of(operation), request.context_));
+    channels::ask_to_open(request.proc_, number_);
   }
   return kOk;
 }

@@ -6,9 +6,11 @@
 #include <array>
 
 #include "base/clock.hpp"
+#include "base/dropped.hpp"
 #include "base/knobs.hpp"
 #include "base/lock.hpp"
 #include "base/log.hpp"
+#include "boot/boot.hpp"
 #include "mem/mem.hpp"
 #include "p2p/channel.hpp"
 #include "p2p/channel/arrivals.hpp"
@@ -47,6 +49,7 @@ struct State {
 };
 State state;
 std::atomic<int (*)(const Object&, int)> member_finder{nullptr};
+void (*ask_other)(int, int) = nullptr;
 
 void end_contexts() {
   std::erase_if(state.endings, [](const Ending& each) {
@@ -98,6 +101,20 @@ Channel* at(int number) {
   slot = std::move(made);
   if (!std::exchange(state.hooked, true)) add_hook(on_round, nullptr);
   return slot.get();
+}
+
+void ask_with(void (*ask)(int, int)) noexcept { ask_other = ask; }
+
+void ask_to_open(int proc, int number) {
+  const LibraryGuard guard;
+  if (ask_other != nullptr) ask_other(proc, number);
+}
+
+void open_for(int from, std::uint64_t number) {
+  const int own = state.over == nullptr ? 1 : offered_by(boot::identity().rank);
+  if (number == 0 || number >= static_cast<std::uint64_t>(own))
+    return drop_message(from, "it asks for a channel that this process does not offer");
+  if (at(static_cast<int>(number)) == nullptr) static_cast<void>(take_detail());
 }
 
 void end(int number, std::uint32_t context, Status why) {

@@ -6,6 +6,7 @@
 #include "base/events.hpp"
 #include "base/knobs.hpp"
 #include "boot/boot.hpp"
+#include "p2p/active_message.hpp"
 #include "p2p/buffered.hpp"
 #include "p2p/channel.hpp"
 #include "p2p/core/steps.hpp"
@@ -82,6 +83,11 @@ Status init() {
   the_engine->done = completed_request(Completion{});
   if (the_engine->done == nullptr) return fail(Errc::kNoMem, "no address space for requests");
   begin_progress();
+  set_active_message_handler(ActiveMessageId::kOpenChannel,
+                             [](const ActiveMessage& message) { channels::open_for(message.from, message.subject); });
+  channels::ask_with([](int proc, int number) {
+    send_active_message(proc, ActiveMessageId::kOpenChannel, static_cast<std::uint64_t>(number), nullptr, 0);
+  });
   return kOk;
 }
 
