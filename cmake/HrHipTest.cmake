@@ -35,7 +35,7 @@ function(hr_on_hip test environment prefix)
   set_property(GLOBAL PROPERTY HR_TESTS_ON_HIP ${next})
   set(versions 5 6 7)
   if(test MATCHES "chunks")
-    set(versions 6 7 7.12)  # ROCm 5 has no memory in chunks
+    set(versions 6 7 7.12)  # ROCm 5 does not export memory in chunks
   endif()
   math(EXPR turn "0${count} % 3")
   list(GET versions ${turn} version)

@@ -239,12 +239,12 @@ FAKE_HIP hipMemGetAddressRange(Address* base, std::size_t* bytes, Address addres
   return done(result == kSuccess ? kSuccess : rocm() < 6 ? kInvalidValue : fake_cuda::kNotFound);
 }
 
-// --- chunked memory: the driver's structs have HIP's layout. ROCm 5.2 has the functions, which do nothing ---
+// --- chunked memory: the driver's structs have HIP's layout. ROCm 5 cannot export it ---
 
 namespace {
 
 template <class Work>
-Result with_chunks(const Work& work) {
+Result from_rocm_6(const Work& work) {
   return rocm() < 6 ? done(fake_cuda::kNotSupported) : on_device(work);
 }
 
@@ -263,26 +263,26 @@ const fake_cuda::Mapping* mapping_at(const Allocation& range, Address address) {
 }  // namespace
 
 FAKE_HIP hipMemGetAllocationGranularity(std::size_t* bytes, const void* properties, int option) {
-  return with_chunks([&] { return cuMemGetAllocationGranularity(bytes, properties, option); });
+  return on_device([&] { return cuMemGetAllocationGranularity(bytes, properties, option); });
 }
 FAKE_HIP hipMemCreate(Address* handle, std::size_t bytes, const void* properties, unsigned long long flags) {
-  return with_chunks([&] { return cuMemCreate(handle, bytes, properties, flags); });
+  return on_device([&] { return cuMemCreate(handle, bytes, properties, flags); });
 }
 FAKE_HIP hipMemAddressReserve(Address* address, std::size_t bytes, std::size_t alignment, Address wanted,
                               unsigned long long flags) {
-  return with_chunks([&] { return cuMemAddressReserve(address, bytes, alignment, wanted, flags); });
+  return on_device([&] { return cuMemAddressReserve(address, bytes, alignment, wanted, flags); });
 }
 FAKE_HIP hipMemAddressFree(Address address, std::size_t bytes) {
-  return with_chunks([&] { return cuMemAddressFree(address, bytes); });
+  return on_device([&] { return cuMemAddressFree(address, bytes); });
 }
 FAKE_HIP hipMemMap(Address address, std::size_t bytes, std::size_t offset, Address handle, unsigned long long flags) {
-  return with_chunks([&] { return cuMemMap(address, bytes, offset, handle, flags); });
+  return on_device([&] { return cuMemMap(address, bytes, offset, handle, flags); });
 }
 FAKE_HIP hipMemUnmap(Address address, std::size_t bytes) {
-  return with_chunks([&] { return cuMemUnmap(address, bytes); });
+  return on_device([&] { return cuMemUnmap(address, bytes); });
 }
 FAKE_HIP hipMemSetAccess(Address address, std::size_t bytes, const void* access, std::size_t count) {
-  return with_chunks([&] { return cuMemSetAccess(address, bytes, access, count); });
+  return on_device([&] { return cuMemSetAccess(address, bytes, access, count); });
 }
 // In ROCm 5, other memory is no error, and the flags are left alone.
 FAKE_HIP hipMemGetAccess(unsigned long long* flags, const Place* place, Address address) {
@@ -310,7 +310,7 @@ FAKE_HIP hipMemRetainAllocationHandle(Address* handle, void* pointer) {
   });
 }
 FAKE_HIP hipMemRelease(Address handle) {
-  return with_chunks([&] {
+  return on_device([&] {
     {
       std::lock_guard lock(fake_cuda::state().mutex);
       if (fake_cuda::only_mapped(handle))
@@ -320,14 +320,14 @@ FAKE_HIP hipMemRelease(Address handle) {
   });
 }
 FAKE_HIP hipMemGetAllocationPropertiesFromHandle(void* properties, Address handle) {
-  return with_chunks([&] { return cuMemGetAllocationPropertiesFromHandle(properties, handle); });
+  return from_rocm_6([&] { return cuMemGetAllocationPropertiesFromHandle(properties, handle); });
 }
 FAKE_HIP hipMemExportToShareableHandle(void* descriptor, Address handle, int type, unsigned long long flags) {
-  return with_chunks([&] { return cuMemExportToShareableHandle(descriptor, handle, type, flags); });
+  return from_rocm_6([&] { return cuMemExportToShareableHandle(descriptor, handle, type, flags); });
 }
 // Until ROCm 7.0, `descriptor` points to the descriptor; since, it is the descriptor itself.
 FAKE_HIP hipMemImportFromShareableHandle(Address* handle, void* descriptor, int type) {
-  return with_chunks([&] {
+  return from_rocm_6([&] {
     constexpr std::uintptr_t kUnmapped = 4096;
     const auto value = reinterpret_cast<std::uintptr_t>(descriptor);
     int number = static_cast<int>(value);
