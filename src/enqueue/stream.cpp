@@ -27,7 +27,7 @@ bool read_hex(std::string_view text, void* to, std::size_t bytes) noexcept {
   return true;
 }
 
-// True for CUDA's type, whose name programs use with any vendor, and for that of the devices that are here.
+// True for cudaStream_t, which programs use with any vendor, and for the type of the devices that are here.
 bool is_stream_type(const std::string& type) {
   const mem::device::Driver* const driver = mem::device::find_driver();
   return type == "cudaStream_t" || (driver != nullptr && type == driver->names.stream_type);
