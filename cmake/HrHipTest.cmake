@@ -65,10 +65,10 @@ function(hr_on_hip test environment prefix)
   if(test MATCHES "resident_copy")  # a kernel that stays on the device cannot publish what it stores
     set(arguments --expect none)
   endif()
-  if(test MATCHES "^unit_mem")  # tests of CUDA's contexts, function names and chunks, and of pools without a context
+  if(test MATCHES "^unit_mem")  # tests of CUDA's contexts, function names and chunks, of pools without a context, and of the resident copy kernel
     string(JOIN ":" without Classify.EveryKind Classify.PoolAndVmmHaveNoContext Copy.FailureNamesCallPointerDeviceAndError
            Contexts.ExhaustedMemorySaysSo Contexts.NothingIsLeftAfterShutdown Contexts.MemoryOfAContextThatIsNotThePrimary
-           Contexts.SurvivesAResetOfTheDevice)
+           Contexts.SurvivesAResetOfTheDevice ResidentCopiers.*)
     set(arguments --gtest_filter=-${without})
   endif()
   string(REPLACE hip_gpu_ hip_ name hip_${test})
