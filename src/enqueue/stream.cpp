@@ -27,6 +27,12 @@ bool read_hex(std::string_view text, void* to, std::size_t bytes) noexcept {
   return true;
 }
 
+// True for cudaStream_t, which programs use with any vendor, and for the type of the devices that are here.
+bool is_stream_type(const std::string& type) {
+  const mem::device::Driver* const driver = mem::device::find_driver();
+  return type == "cudaStream_t" || (driver != nullptr && type == driver->names.stream_type);
+}
+
 Status open_words(const mem::device::ProgramStream& stream, WordPool** words) {
   mem::device::Context* const context = stream.context();
   if (context == nullptr) return fail(Errc::kOther, "the context of the stream has been destroyed");
@@ -60,7 +66,7 @@ Status create_stream(const comm::Info* info, Ref<Stream>* made) {
   if (!*made) return fail(Errc::kNoMem, "no memory for another stream: free those no longer needed");
   const std::string* const type = info == nullptr ? nullptr : info->get("type");
   if (type == nullptr) return kOk;
-  if (*type != "cudaStream_t") {
+  if (!is_stream_type(*type)) {
     return fail(Errc::kUnsupportedOperation, "streams of type \"%s\" are not supported: type must be cudaStream_t",
                 type->c_str());
   }

@@ -116,7 +116,7 @@ struct StreamOperation {
 };
 static_assert(sizeof(StreamOperation) == 48);
 
-// Kind of an exported chunk; the device that may access a mapping, and how.
+// Kind of handle that lets a chunk be exported; the device that may access a mapping, and how.
 inline constexpr int kHandleFileDescriptor = 1;
 using ChunkHandle = unsigned long long;
 struct MappingAccess {
@@ -171,11 +171,12 @@ struct MappingAccess {
   X(launch, (FunctionHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, StreamHandle,      \
              void**, void**))
 
-// Functions for chunked memory (VMM), which programs map themselves. Used if the driver has all of them.
+// Functions for chunked memory (VMM), which programs map themselves. Used if the driver has all of them. chunk_export
+// opens a descriptor of the chunk that contains an address, which the caller closes; chunk_import takes a descriptor,
+// which the caller keeps open until the chunk is mapped and accessible.
 #define HR_DEVICE_CHUNK_FUNCTIONS(X)                                                                                 \
-  X(chunk_retain, (ChunkHandle*, void* address))                                                                     \
-  X(chunk_export, (void* descriptor, ChunkHandle, int type, unsigned long long))                                     \
-  X(chunk_import, (ChunkHandle*, void* descriptor, int type))                                                        \
+  X(chunk_export, (int* descriptor, DeviceAddress))                                                                  \
+  X(chunk_import, (ChunkHandle*, int descriptor))                                                                    \
   X(chunk_release, (ChunkHandle))                                                                                    \
   X(address_reserve, (DeviceAddress*, std::size_t, std::size_t alignment, DeviceAddress wanted, unsigned long long)) \
   X(address_free, (DeviceAddress, std::size_t))                                                                      \
@@ -198,7 +199,9 @@ struct Driver {
   const char* (*symbol_of)(const char* member) = nullptr;  // the driver's own name for a member, for messages
   const void* kernels = nullptr;                           // image of the library's kernels, for module_load
   bool kernels_built = false;                              // false: the image holds no code
-  bool always_current = false;  // some context is current in every thread, whether the program uses devices or not
+  bool stores_appear_early = true;  // others see a kernel's stores to device memory, in the order of its fences, while
+                                    // it runs
+  bool always_current = false;      // some context is current in every thread, whether the program uses devices or not
 
 #define HR_DEVICE_MEMBER(member, parameters) Result(*member) parameters = nullptr;
   HR_DEVICE_FUNCTIONS(HR_DEVICE_MEMBER)

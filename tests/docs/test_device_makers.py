@@ -12,7 +12,7 @@ FOLDERS = ("src/mem/cuda/", "src/mem/hip/")
 
 # Names of one maker that users or other libraries see, and the one place that chooses the maker.
 ALLOWED = {
-    "src/mem/CMakeLists.txt": ("cuda/driver.cpp", "hip/driver.cpp", "hip/runtime.cpp", "hip/pointer.cpp", "hip/contexts.cpp"),
+    "src/mem/CMakeLists.txt": ("cuda/driver.cpp", "hip/chunks.cpp", "hip/driver.cpp", "hip/runtime.cpp", "hip/pointer.cpp", "hip/contexts.cpp"),
     "src/mem/device/maker_list.cpp": ("mem/cuda/maker.hpp", "cuda::kMaker", "mem/hip/maker.hpp", "hip::kMaker"),
     "src/bind/impl/extension.cpp": ("MPIX_Query_cuda_support", "MPIX_Query_hip_support", "MPIX_Query_rocm_support", "MPIX_GPU_SUPPORT_CUDA", "MPIX_GPU_SUPPORT_HIP"),
     "src/mpich/extension.cpp": ("MPIX_Query_cuda_support", "MPIX_Query_hip_support"),

@@ -58,6 +58,16 @@ class Amd(MachineTest):
         self.answer["rocm"] = [5, 1]
         self.assert_found("amd.too-old", "error", "5.2 is needed")
 
+    def test_exports_pin(self):
+        for rocm, pinned in (([6, 4], False), ([7, 0], True), ([7, 2], True), ([7, 14], False)):
+            self.answer["rocm"] = rocm
+            with self.subTest(rocm):
+                self.assertEqual("amd.exports-pin" in self.findings(), pinned)
+        self.answer["rocm"] = [7, 2]
+        self.assert_found("amd.exports-pin", "warning", "HSA_ENABLE_IPC_MODE_LEGACY is not 1")
+        self.set(HSA_ENABLE_IPC_MODE_LEGACY="1")
+        self.assert_not_found("amd.exports-pin")
+
     def test_hangs(self):
         def hang():
             raise Failed("no result in 7 s")

@@ -199,6 +199,8 @@ Result release_guarded(Address address) {
   release_range(gone.address, gone.bytes);
   if (gone.kind == Kind::kImported) {
     close_import(gone);
+  } else if (gone.pinned_by_export) {
+    (void)job::retire(gone.exported);
   } else {
     release_bytes(gone.device, gone.bytes);
     if (gone.exported.place < 0 || job::retire(gone.exported)) {

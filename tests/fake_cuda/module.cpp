@@ -9,6 +9,7 @@
 #include <latch>
 #include <string>
 
+#include "late_stores.hpp"
 #include "state.hpp"
 #include "stream.hpp"
 
@@ -80,25 +81,26 @@ const char* image_name(const void* image) {
 // dereferenced.
 struct Illegal {};
 thread_local Context* running = nullptr;
+thread_local LateStores* stores = nullptr;  // of the kernel; null: they are visible at once
 
 std::uint64_t translate(std::uint64_t address) {
   if (!in_device_range(address)) return address;
-  {
-    std::lock_guard lock(state().mutex);
-    const Allocation* found = find_allocation(address);
-    if (found == nullptr) found = find_allocation(address - 1);  // one past the end may be passed
-    if (found == nullptr ||
-        check_access(running, found->kind == Kind::kVmm ? address : found->address, 1, true) != kSuccess) {
-      throw Illegal{};
-    }
+  std::lock_guard lock(state().mutex);
+  const Allocation* found = find_allocation(address);
+  if (found == nullptr) found = find_allocation(address - 1);  // one past the end may be passed
+  if (found == nullptr ||
+      check_access(running, found->kind == Kind::kVmm ? address : found->address, 1, true) != kSuccess) {
+    throw Illegal{};
   }
+  if (stores != nullptr && !found->fine_grained) return reinterpret_cast<std::uintptr_t>(stores->at(*found, address));
   return reinterpret_cast<std::uintptr_t>(alias(address));
 }
 
 // Runs part of a kernel in this thread.
 template <class Part>
-Result run_in(Context* context, const Part& part) {
+Result run_in(Context* context, LateStores* late, const Part& part) {
   running = context;
+  stores = late;
   try {
     part();
   } catch (const Illegal&) {
@@ -108,11 +110,11 @@ Result run_in(Context* context, const Part& part) {
 }
 
 // Runs all blocks, each in its own thread. The blocks on a device start together: the first one after all others.
-Result run_together(Context* context, RunBlock run_block, const unsigned* shape, void** arguments) {
+Result run_together(Context* context, LateStores* late, RunBlock run_block, const unsigned* shape, void** arguments) {
   std::latch begun(shape[0] - 1);
   const auto run_one = [&](unsigned block) {
     block == 0 ? begun.wait() : begun.count_down();
-    return run_in(context, [&] { run_block(shape, block, arguments, translate); });
+    return run_in(context, late, [&] { run_block(shape, block, arguments, translate); });
   };
   std::vector<std::future<Result>> others;
   for (unsigned block = 1; block < shape[0]; ++block) {
@@ -214,9 +216,12 @@ FAKE_API Result cuLaunchKernel(void* handle, unsigned grid_x, unsigned grid_y, u
            copies = std::move(copies)]() mutable -> Result {
             std::vector<void*> pointers;
             for (auto& bytes : copies) pointers.push_back(bytes.data());
+            LateStores late;
+            LateStores* const used = late_stores() ? &late : nullptr;
             const Result result = run_block != nullptr
-                                      ? run_together(context, run_block, shape.data(), pointers.data())
-                                      : run_in(context, [&] { run(shape.data(), pointers.data(), translate); });
+                                      ? run_together(context, used, run_block, shape.data(), pointers.data())
+                                      : run_in(context, used, [&] { run(shape.data(), pointers.data(), translate); });
+            late.finish();
             all_pages_go_to_device();
             return result;
           });

@@ -57,6 +57,8 @@ struct Allocation {
   std::uint64_t physical = 0;           // offset in the memory file
   std::map<Address, Mapping> mappings;  // kVmm only
   int opened = 0;                       // kImported: times opened
+  bool pinned_by_export = false;        // its bytes stay in use until the process ends
+  bool fine_grained = false;            // kernels' stores are visible at once, even if late_stores()
   job::Export exported;                 // kDevice: once a handle was requested; kImported: its source
   bool guarded() const { return kind <= Kind::kImported; }
 };
@@ -119,6 +121,9 @@ Result check_access(Context* context, Address address, std::size_t bytes, bool b
 bool in_device_range(Address address);
 // Returns the address through which the driver itself accesses device memory; other addresses unchanged.
 void* alias(Address address);
+// True if stores of a kernel to device memory become visible to others only when it ends (late_stores.hpp). Set before
+// the first kernel, by the fake HIP runtime.
+bool& late_stores();
 // Remove managed pages that a device accesses from the program's page table, as on hardware, until the CPU accesses
 // them again. Both lock `mutex`.
 void pages_go_to_device(Address first, std::size_t bytes);
@@ -145,6 +150,8 @@ void drop_physical_handle(Address handle);
 // Releases chunks that only their exported descriptors kept in use, if these have been closed meanwhile.
 void settle_chunks();
 int handle_types_of(Address handle);
+// True if no reference but those of mappings is left to a cuMemCreate handle.
+bool only_mapped(Address handle);
 
 inline std::size_t round_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
 

@@ -126,6 +126,16 @@ int handle_types_of(Address handle) {
   return found == physicals().end() ? 0 : found->second.handle_types;
 }
 
+bool only_mapped(Address handle) {
+  const auto found = physicals().find(handle);
+  if (found == physicals().end()) return false;
+  int mappings = 0;
+  for (const auto& [address, range] : state().allocations) {
+    for (const auto& [start, mapping] : range.mappings) mappings += mapping.handle == handle ? 1 : 0;
+  }
+  return mappings == found->second.users;
+}
+
 }  // namespace fake_cuda
 
 using namespace fake_cuda;

@@ -58,6 +58,10 @@ Result start() {
   return cuInit(0);
 }
 
+// Memory from hipMalloc is coarse-grained, unless a test replaces the program's hipExtMallocWithFlags() by this
+// variable.
+[[maybe_unused]] const bool late = fake_cuda::late_stores() = std::getenv("FAKE_HIP_FINE_GRAINED") == nullptr;
+
 struct Name {
   Result code;
   const char* name;
@@ -87,13 +91,19 @@ constexpr Name kNames[] = {{0, "hipSuccess"},
 
 }  // namespace
 
-int rocm() {
+int rocm_version() {
   static const int version = [] {
-    const char* text = std::getenv("FAKE_HIP_ROCM");
-    const int given = text == nullptr ? 7 : std::atoi(text);
-    return given >= 5 && given <= 7 ? given : 7;
+    const char* const text = std::getenv("FAKE_HIP_ROCM");
+    int major = 7, minor = 0;
+    if (text != nullptr && std::sscanf(text, "%d.%d", &major, &minor) < 1) major = 7;
+    return major >= 5 && major <= 7 ? 100 * major + minor : 700;
   }();
   return version;
+}
+
+void crash(const char* call, const char* why) {
+  std::fprintf(stderr, "fake_hip: %s: %s\n", call, why);
+  std::abort();
 }
 
 Result done(Result result) {
@@ -135,8 +145,10 @@ using namespace fake_hip;
 FAKE_HIP hipInit(unsigned flags) { return done(flags != 0 ? kInvalidValue : enter()); }
 
 FAKE_HIP hipRuntimeGetVersion(int* version) {
-  constexpr int kVersions[] = {50221153, 60241133, 70051831};
-  *version = kVersions[rocm() - 5];
+  constexpr int kHundredth = 100000, kPatch = 31153;
+  constexpr int kMinor[] = {2, 2, 0};  // of "5", "6" and "7"
+  const int minor = rocm_version() % 100;
+  *version = (rocm() * 100 + (minor == 0 ? kMinor[rocm() - 5] : minor)) * kHundredth + kPatch;
   return done(kSuccess);
 }
 FAKE_HIP hipDriverGetVersion(int* version) { return hipRuntimeGetVersion(version); }

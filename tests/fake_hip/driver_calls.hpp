@@ -71,6 +71,9 @@ fake_cuda::Result cuGraphInstantiateWithFlags(void**, void*, unsigned long long)
 fake_cuda::Result cuGraphDestroy(void*);
 fake_cuda::Result cuGraphExecDestroy(void*);
 fake_cuda::Result cuGraphLaunch(void*, void*);
+fake_cuda::Result cuMemExportToShareableHandle(void*, fake_cuda::Address, int, unsigned long long);
+fake_cuda::Result cuMemImportFromShareableHandle(fake_cuda::Address*, void*, int);
+fake_cuda::Result cuMemGetAllocationPropertiesFromHandle(void*, fake_cuda::Address);
 fake_cuda::Result cuMemRetainAllocationHandle(fake_cuda::Address*, void*);
 fake_cuda::Result cuMemRelease(fake_cuda::Address);
 fake_cuda::Result cuMemcpy(fake_cuda::Address, fake_cuda::Address, std::size_t);

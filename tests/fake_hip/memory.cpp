@@ -1,4 +1,5 @@
 // Allocation, export, and queries about an address.
+#include <cstdlib>
 #include <cstring>
 #include <set>
 
@@ -39,7 +40,16 @@ bool is_host(const Allocation& allocation) {
 
 constexpr unsigned kPortable = 1, kMapped = 2, kReadOnly = 8, kNumaUser = 0x20000000, kCoherent = 0x40000000,
                    kNonCoherent = 0x80000000;
-constexpr unsigned kSignalMemory = 2;
+constexpr unsigned kSignalMemory = 2, kUncached = 3;  // flags of hipExtMallocWithFlags; 1: fine-grained
+
+// In ROCm 7, exported memory stays in use until the process ends, although it is freed.
+bool exports_pin() {
+  static const bool pin = [] {
+    const char* const legacy = std::getenv("HSA_ENABLE_IPC_MODE_LEGACY");
+    return rocm() >= 7 && (legacy == nullptr || std::strcmp(legacy, "1") != 0);
+  }();
+  return pin;
+}
 
 }  // namespace
 
@@ -75,7 +85,14 @@ FAKE_HIP hipFreeAsync(Address address, void* stream) {
   return on_device([&] { return cuMemFreeAsync(address, stream); });
 }
 FAKE_HIP hipExtMallocWithFlags(Address* address, std::size_t bytes, unsigned flags) {
-  if (flags != kSignalMemory) return hipMalloc(address, bytes);
+  if (flags > kUncached) return done(kInvalidValue);
+  if (flags != kSignalMemory) {
+    const Result result = hipMalloc(address, bytes);
+    std::lock_guard lock(fake_cuda::state().mutex);
+    Allocation* const made = result == kSuccess ? fake_cuda::find_allocation(*address) : nullptr;
+    if (made != nullptr) made->fine_grained = flags != 0;
+    return result;
+  }
   if (bytes != 8) return done(kInvalidValue);
   return on_device([&] {
     void* word = nullptr;
@@ -112,7 +129,13 @@ FAKE_HIP hipHostGetDevicePointer(Address* address, void* memory, unsigned flags)
 // --- Export: a handle is for the whole allocation, even if it was created from an address inside it ---
 
 FAKE_HIP hipIpcGetMemHandle(IpcHandle* handle, Address address) {
-  return on_device([&] { return cuIpcGetMemHandle(handle, address); });
+  return on_device([&] {
+    const Result result = cuIpcGetMemHandle(handle, address);
+    if (result != kSuccess || !exports_pin()) return result;
+    std::lock_guard lock(fake_cuda::state().mutex);
+    fake_cuda::find_allocation(address)->pinned_by_export = true;
+    return result;
+  });
 }
 FAKE_HIP hipIpcOpenMemHandle(Address* address, IpcHandle handle, unsigned flags) {
   constexpr unsigned kLazyPeerAccess = 1;  // the driver's
@@ -190,7 +213,7 @@ FAKE_HIP hipPointerGetAttribute(void* value, int attribute, Address address) {
       return done(kSuccess);
     }
     case 10: {  // IS_LEGACY_HIP_IPC_CAPABLE: pools count as capable
-      if (rocm() < 6) return done(fake_cuda::kNotSupported);
+      if (rocm_version() < 702) return done(fake_cuda::kNotSupported);
       const int capable = found.allocation.kind == Kind::kDevice || found.allocation.kind == Kind::kPool ? 1 : 0;
       std::memcpy(value, &capable, sizeof capable);
       return done(kSuccess);
@@ -216,14 +239,28 @@ FAKE_HIP hipMemGetAddressRange(Address* base, std::size_t* bytes, Address addres
   return done(result == kSuccess ? kSuccess : rocm() < 6 ? kInvalidValue : fake_cuda::kNotFound);
 }
 
-FAKE_HIP hipMemRetainAllocationHandle(Address* handle, void* address) {
-  return on_device([&] { return cuMemRetainAllocationHandle(handle, address); });
-}
-FAKE_HIP hipMemRelease(Address handle) {
-  return on_device([&] { return cuMemRelease(handle); });
+// --- chunked memory: the driver's structs have HIP's layout. ROCm 5 cannot export it ---
+
+namespace {
+
+template <class Work>
+Result from_rocm_6(const Work& work) {
+  return rocm() < 6 ? done(fake_cuda::kNotSupported) : on_device(work);
 }
 
-// --- chunked memory: the driver's structs have HIP's layout ---
+struct Place {
+  int type;
+  int device;
+};
+
+const fake_cuda::Mapping* mapping_at(const Allocation& range, Address address) {
+  const auto after = range.mappings.upper_bound(address);
+  if (after == range.mappings.begin()) return nullptr;
+  const auto& [start, mapping] = *std::prev(after);
+  return address < start + mapping.bytes ? &mapping : nullptr;
+}
+
+}  // namespace
 
 FAKE_HIP hipMemGetAllocationGranularity(std::size_t* bytes, const void* properties, int option) {
   return on_device([&] { return cuMemGetAllocationGranularity(bytes, properties, option); });
@@ -246,4 +283,59 @@ FAKE_HIP hipMemUnmap(Address address, std::size_t bytes) {
 }
 FAKE_HIP hipMemSetAccess(Address address, std::size_t bytes, const void* access, std::size_t count) {
   return on_device([&] { return cuMemSetAccess(address, bytes, access, count); });
+}
+// In ROCm 5, other memory is no error, and the flags are left alone.
+FAKE_HIP hipMemGetAccess(unsigned long long* flags, const Place* place, Address address) {
+  return on_device([&] {
+    constexpr unsigned long long kReadAndWrite = 3;
+    const Found found = find(address);
+    const fake_cuda::Mapping* const mapping = found.known ? mapping_at(found.allocation, address) : nullptr;
+    if (mapping == nullptr || place->type != 1) return rocm() < 6 ? kSuccess : kInvalidValue;
+    *flags = mapping->readers.count(place->device) != 0 ? kReadAndWrite : 0;
+    return kSuccess;
+  });
+}
+
+// The reference is counted from ROCm 7.12 on.
+FAKE_HIP hipMemRetainAllocationHandle(Address* handle, void* pointer) {
+  constexpr int kCounts = 712;
+  if (rocm() < 6) return done(kSuccess);
+  return on_device([&] {
+    const Found found = find(reinterpret_cast<std::uintptr_t>(pointer));
+    if (rocm_version() < kCounts && found.known && found.allocation.kind != Kind::kVmm)
+      crash("hipMemRetainAllocationHandle", "the memory is not in chunks, at which ROCm before 7.12 crashes");
+    const Result result = cuMemRetainAllocationHandle(handle, pointer);
+    if (result == kSuccess && rocm_version() < kCounts) (void)cuMemRelease(*handle);
+    return result;
+  });
+}
+FAKE_HIP hipMemRelease(Address handle) {
+  return on_device([&] {
+    {
+      std::lock_guard lock(fake_cuda::state().mutex);
+      if (fake_cuda::only_mapped(handle))
+        crash("hipMemRelease", "only mappings hold the memory: this would free it while it is mapped");
+    }
+    return cuMemRelease(handle);
+  });
+}
+FAKE_HIP hipMemGetAllocationPropertiesFromHandle(void* properties, Address handle) {
+  return from_rocm_6([&] { return cuMemGetAllocationPropertiesFromHandle(properties, handle); });
+}
+FAKE_HIP hipMemExportToShareableHandle(void* descriptor, Address handle, int type, unsigned long long flags) {
+  return from_rocm_6([&] { return cuMemExportToShareableHandle(descriptor, handle, type, flags); });
+}
+// Until ROCm 7.0, `descriptor` points to the descriptor; since, it is the descriptor itself.
+FAKE_HIP hipMemImportFromShareableHandle(Address* handle, void* descriptor, int type) {
+  return from_rocm_6([&] {
+    constexpr std::uintptr_t kUnmapped = 4096;
+    const auto value = reinterpret_cast<std::uintptr_t>(descriptor);
+    int number = static_cast<int>(value);
+    if (rocm_version() < 701) {
+      if (value < kUnmapped)
+        crash("hipMemImportFromShareableHandle", "ROCm before 7.1 expects the address of the descriptor");
+      std::memcpy(&number, descriptor, sizeof number);
+    }
+    return cuMemImportFromShareableHandle(handle, reinterpret_cast<void*>(static_cast<std::intptr_t>(number)), type);
+  });
 }

@@ -1,12 +1,18 @@
 // Rules of HIP that the fake runtime must enforce, because a library that expects CUDA's rules would break them. Run
 // with each version.
 #include <dlfcn.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <atomic>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <initializer_list>
+#include <string>
+#include <vector>
 
 namespace {
 
@@ -31,6 +37,20 @@ struct Attributes {
   int is_managed;
   unsigned flags;
 };
+
+// Returns true if a process that opens the runtime and does `work` is aborted.
+template <class Work>
+bool aborts(const Work& work) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    (void)std::freopen("/dev/null", "w", stderr);
+    work();
+    std::_Exit(0);
+  }
+  int status = 0;
+  (void)::waitpid(child, &status, 0);
+  return WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT;
+}
 
 constexpr int kInvalidValue = 1, kBufferId = 7, kRangeSize = 12;
 
@@ -103,21 +123,148 @@ void handles(int version) {
   expect(call("hipFree", memory) == 0, "hipFree");
 }
 
+std::size_t bytes_in_use() {
+  std::size_t free = 0, total = 0;
+  expect(call("hipMemGetInfo", &free, &total) == 0, "hipMemGetInfo");
+  return total - free;
+}
+
+void exports(int version) {
+  constexpr std::size_t kBytes = 1 << 20;
+  const std::size_t before = bytes_in_use();
+  struct Handle {
+    unsigned char bytes[64];
+  } handle{};
+  for (const bool exported : {false, true}) {
+    void* memory = nullptr;
+    expect(call("hipMalloc", &memory, kBytes) == 0, "hipMalloc");
+    if (exported) expect(call("hipIpcGetMemHandle", &handle, memory) == 0, "hipIpcGetMemHandle");
+    expect(call("hipFree", memory) == 0, "hipFree");
+    expect(bytes_in_use() == before + (exported && version >= 700 ? kBytes : 0),
+           "in ROCm 7, exported memory stays in use");
+  }
+}
+
+struct Place {
+  int type = 1, device = 0;
+};
+struct ChunkProperties {
+  int type = 1, handle_type = 1;
+  Place place;
+  void* unused = nullptr;
+  unsigned char flags[8] = {};
+};
+
+// A range with one chunk; `handle` has been released.
+struct Chunk {
+  static constexpr std::size_t kBytes = 1 << 16;
+  Chunk() {
+    const ChunkProperties properties;
+    expect(call("hipMemCreate", &handle, kBytes, &properties, 0ULL) == 0, "hipMemCreate");
+    expect(call("hipMemAddressReserve", &start, kBytes, std::size_t{0}, static_cast<void*>(nullptr), 0ULL) == 0,
+           "hipMemAddressReserve");
+    expect(call("hipMemMap", start, kBytes, std::size_t{0}, handle, 0ULL) == 0, "hipMemMap");
+    expect(call("hipMemRelease", handle) == 0, "hipMemRelease");
+  }
+  void *start = nullptr, *handle = nullptr;
+};
+
+// The child of a process that has used the runtime may not, so each of these begins with the library's first call.
+void chunks(int version) {
+  constexpr int kCounts = 712, kByValue = 701;
+  if (version < 600) {
+    const Chunk chunk;
+    int descriptor = -1;
+    expect(call("hipMemExportToShareableHandle", &descriptor, chunk.handle, 1, 0ULL) != 0, "ROCm 5 exports no chunks");
+    return;
+  }
+  expect(aborts([] {
+           void *memory = nullptr, *handle = nullptr;
+           (void)call("hipMalloc", &memory, std::size_t{64});
+           (void)call("hipMemRetainAllocationHandle", &handle, memory);
+         }) == (version < kCounts),
+         "asking for the chunk of other memory crashes before ROCm 7.12");
+  expect(aborts([] {
+           const Chunk chunk;
+           void* handle = nullptr;
+           (void)call("hipMemRetainAllocationHandle", &handle, chunk.start);
+           (void)call("hipMemRelease", handle);
+         }) == (version < kCounts),
+         "a retained handle may be released from ROCm 7.12 on");
+  const auto import = [](bool by_value) {
+    const Chunk chunk;
+    void *handle = nullptr, *imported = nullptr;
+    int descriptor = -1;
+    (void)call("hipMemRetainAllocationHandle", &handle, chunk.start);
+    (void)call("hipMemExportToShareableHandle", &descriptor, handle, 1, 0ULL);
+    void* const value = reinterpret_cast<void*>(static_cast<std::intptr_t>(descriptor));
+    if (call("hipMemImportFromShareableHandle", &imported, by_value ? value : &descriptor, 1) != 0) std::abort();
+  };
+  expect(aborts([&] { import(true); }) == (version < kByValue), "a descriptor is imported by value from ROCm 7.1 on");
+  expect(aborts([&] { import(false); }) == (version >= kByValue), "a descriptor is imported by address before");
+}
+
+// A kernel stores elements in turn, and counts each in host memory.
+void late_stores() {
+  constexpr unsigned kCount = 1 << 23, kNonBlocking = 1, kFineGrained = 1;
+  constexpr std::size_t kBytes = kCount * sizeof(std::uint32_t);
+  std::string image = "__CLANG_OFFLOAD_BUNDLE__";
+  image.append(sizeof(std::uint64_t), '\0').append("HRKERNELstreams").push_back('\0');
+  void *module = nullptr, *function = nullptr, *kernels = nullptr, *copies = nullptr, *from = nullptr;
+  expect(call("hipModuleLoadData", &module, static_cast<const void*>(image.data())) == 0 &&
+             call("hipModuleGetFunction", &function, module, "streams_step") == 0 &&
+             call("hipStreamCreateWithFlags", &kernels, kNonBlocking) == 0 &&
+             call("hipStreamCreateWithFlags", &copies, kNonBlocking) == 0 && call("hipMalloc", &from, kBytes) == 0 &&
+             call("hipMemset", from, 1, kBytes) == 0,
+         "a kernel");
+  for (const bool fine : {false, true}) {
+    void *to = nullptr, *counts = nullptr;
+    expect(call("hipExtMallocWithFlags", &to, kBytes, fine ? kFineGrained : 0U) == 0 &&
+               call("hipHostMalloc", &counts, kBytes, 0U) == 0 && call("hipMemset", to, 0, kBytes) == 0,
+           "memory");
+    std::memset(counts, 0, kBytes);
+    const auto* const count = static_cast<const std::uint32_t*>(counts);
+    const auto counted = [&](unsigned i) {
+      return std::atomic_ref<std::uint32_t>(const_cast<std::uint32_t&>(count[i])).load() != 0;
+    };
+    unsigned all = kCount;
+    void* arguments[] = {&to, &from, &counts, &all};
+    expect(call("hipModuleLaunchKernel", function, 1U, 1U, 1U, 1U, 1U, 1U, 0U, kernels, static_cast<void**>(arguments),
+                static_cast<void**>(nullptr)) == 0,
+           "hipModuleLaunchKernel");
+    while (!counted(0)) {
+    }
+    std::uint32_t first = 2;
+    expect(call("hipMemcpyAsync", static_cast<void*>(&first), to, sizeof first, 4, copies) == 0 &&
+               call("hipStreamSynchronize", copies) == 0,
+           "a copy beside the kernel");
+    if (!counted(kCount - 1))
+      expect((first != 0) == fine, "stores to coarse-grained memory are invisible while the kernel runs");
+    expect(call("hipStreamSynchronize", kernels) == 0 &&
+               call("hipMemcpy", static_cast<void*>(&first), to, sizeof first, 4) == 0 && first == 0x01010101,
+           "stores are visible when the kernel has ended");
+    expect(call("hipFree", to) == 0 && call("hipHostFree", counts) == 0, "hipFree");
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int version = argc > 1 ? std::atoi(argv[1]) : 7;
-  char name[32];
-  std::snprintf(name, sizeof name, "libamdhip64.so.%d", version);
-  library = ::dlopen(name, RTLD_NOW);
-  int number = 0;
-  expect(library != nullptr && call("hipRuntimeGetVersion", &number) == 0 && number / 10000000 == version,
-         "the runtime is of this version");
+  const std::string name = argc > 1 ? argv[1] : "7";
+  const int version = std::atoi(name.c_str());
+  const std::size_t dot = name.find('.');
+  const int whole = 100 * version + (dot == std::string::npos ? 0 : std::atoi(name.c_str() + dot + 1));
+  library = ::dlopen(("libamdhip64.so." + std::to_string(version)).c_str(), RTLD_NOW);
   if (library == nullptr) return 1;
+  chunks(whole);  // before this process uses the runtime
+  int number = 0;
+  expect(call("hipRuntimeGetVersion", &number) == 0 && number / 10000000 == version, "the runtime is of this version");
   pointers(version);
   errors(version);
   words();
   streams(version);
   handles(version);
+  exports(whole);
+  late_stores();
   return failures == 0 ? 0 : 1;
 }

@@ -17,8 +17,12 @@ using fake_cuda::Result;
 inline constexpr Result kSuccess = fake_cuda::kSuccess, kInvalidValue = fake_cuda::kInvalidValue, kNoDevice = 100,
                         kInvalidHandle = fake_cuda::kInvalidHandle;
 
-// Returns the major version of ROCm whose behaviour is emulated: FAKE_HIP_ROCM, 5 to 7.
-int rocm();
+// Returns the version of ROCm whose behaviour is emulated, as 100 times the major version and the minor one:
+// FAKE_HIP_ROCM, "5" to "7" or, for a later minor version, "7.12".
+int rocm_version();
+inline int rocm() { return rocm_version() / 100; }
+// Ends the process with a message, where the runtime would crash or damage memory.
+[[noreturn]] void crash(const char* call, const char* why);
 
 // Records the thread's last error, and returns the result; every function returns through this. Before ROCm 7, a
 // success clears the last error.

@@ -1,18 +1,21 @@
 // A program that uses AMD GPUs through HIP alone: exchanges between all kinds of memory that HIP has, buffers inside
 // allocations, queries of support, and the last error, which must stay the program's own.
 //
-//   mpiexec -n 2 mpi_hip [host|cuda]
+//   mpiexec -n 2 mpi_hip [host|cuda|exports]
 //
-// host: HIP must not be used; cuda: CUDA's devices are used instead, as both makers have devices.
+// host: HIP must not be used; cuda: CUDA's devices are used instead, as both makers have devices; exports: only memory
+// that another process must map is exported, as exported memory may stay in use after it has been freed.
 // It opens the runtime itself, so that it needs neither HIP's headers nor its library to be built. Without a device it
 // says so and exits with 0.
 #include <dlfcn.h>
 #include <mpi-ext.h>
 #include <mpi.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,11 +52,70 @@ int runtime_version() {
   return version / 10000000;
 }
 
-enum class Kind { kHost, kDevice, kManaged, kPinned, kRegistered, kPool };
-constexpr Kind kKinds[] = {Kind::kHost, Kind::kDevice, Kind::kManaged, Kind::kPinned, Kind::kRegistered, Kind::kPool};
+enum class Kind { kHost, kDevice, kManaged, kPinned, kRegistered, kPool, kChunks };
+
+// Returns the kinds of memory that this version of ROCm has.
+std::vector<Kind> kinds() {
+  std::vector<Kind> all = {Kind::kHost, Kind::kDevice, Kind::kManaged, Kind::kPinned, Kind::kRegistered, Kind::kPool};
+  if (runtime_version() >= 6) all.push_back(Kind::kChunks);
+  return all;
+}
 
 constexpr int kByAddresses = 4;
 constexpr std::size_t kPage = 4096;
+
+// hipMemAllocationProp and hipMemAccessDesc
+struct Place {
+  int type = 1;  // a device
+  int device = 0;
+};
+struct ChunkProperties {
+  int type = 1;         // pinned
+  int handle_type = 1;  // a file descriptor
+  Place place;
+  void* unused = nullptr;
+  unsigned char flags[8] = {};
+};
+struct Access {
+  Place place;
+  int flags = 3;  // reading and writing
+};
+
+// A range of addresses that is filled with three chunks of memory (VMM). Owner: RAII.
+class Chunks {
+ public:
+  explicit Chunks(std::size_t bytes) {
+    hip("hipGetDevice", &properties_.place.device);
+    std::size_t granularity = 0;
+    hip("hipMemGetAllocationGranularity", &granularity, &properties_, 0);
+    chunk_ = (bytes / kCount + granularity) / granularity * granularity;
+    hip("hipMemAddressReserve", &start_, kCount * chunk_, std::size_t{0}, static_cast<void*>(nullptr), 0ULL);
+    for (std::size_t i = 0; i < kCount; ++i) {
+      void* handle = nullptr;
+      hip("hipMemCreate", &handle, chunk_, &properties_, 0ULL);
+      hip("hipMemMap", at(i), chunk_, std::size_t{0}, handle, 0ULL);
+      hip("hipMemRelease", handle);
+    }
+    const Access access{properties_.place, 3};
+    hip("hipMemSetAccess", start_, kCount * chunk_, &access, std::size_t{1});
+  }
+  ~Chunks() {
+    hip("hipDeviceSynchronize");
+    for (std::size_t i = 0; i < kCount; ++i) hip("hipMemUnmap", at(i), chunk_);
+    hip("hipMemAddressFree", start_, kCount * chunk_);
+  }
+  Chunks(const Chunks&) = delete;
+  Chunks& operator=(const Chunks&) = delete;
+  [[nodiscard]] void* start() const { return start_; }
+
+ private:
+  static constexpr std::size_t kCount = 3;
+  [[nodiscard]] void* at(std::size_t i) const { return static_cast<std::byte*>(start_) + i * chunk_; }
+
+  ChunkProperties properties_;
+  std::size_t chunk_ = 0;
+  void* start_ = nullptr;
+};
 
 // Owner: RAII. The data begins `inside` bytes after the start of the allocation.
 class Memory {
@@ -80,6 +142,9 @@ class Memory {
       case Kind::kPool:
         hip("hipMallocAsync", &start_, all, static_cast<void*>(nullptr));
         break;
+      case Kind::kChunks:
+        start_ = chunks_.emplace(all).start();
+        break;
     }
   }
   ~Memory() {
@@ -94,6 +159,8 @@ class Memory {
       case Kind::kPool:
         hip("hipFreeAsync", start_, static_cast<void*>(nullptr));
         hip("hipDeviceSynchronize");
+        break;
+      case Kind::kChunks:
         break;
       case Kind::kRegistered:
         hip("hipHostUnregister", start_);
@@ -123,6 +190,7 @@ class Memory {
   Kind kind_;
   std::size_t inside_;
   void* start_ = nullptr;
+  std::optional<Chunks> chunks_;
 };
 
 std::vector<int> values_of(int rank, std::size_t count) {
@@ -190,6 +258,48 @@ void own_error_stays(int rank, int size) {
   CHECK(target.read(kCount) == values_of(before, kCount));
 }
 
+// Sends from each of some buffers several times. Only these have been exported then, once each, and not the buffers
+// into which messages were received: after all have been freed, the bytes in use have grown by those of the former.
+void exports(int rank, int size) {
+  constexpr int kCount = 1 << 18, kBuffers = 6, kTimes = 5;
+  constexpr std::size_t kBytes = kCount * sizeof(int);
+  const int next = (rank + 1) % size, before = (rank + size - 1) % size;
+  const auto send_from = [&](int buffers) {
+    for (int buffer = 0; buffer < buffers; ++buffer) {
+      Memory source(Kind::kDevice, kBytes, 0), target(Kind::kDevice, kBytes, 0);
+      source.write(values_of(rank, kCount));
+      for (int time = 0; time < kTimes; ++time) {
+        target.write(std::vector<int>(kCount, -2));
+        CHECK_OK(MPI_Sendrecv(source.data(), kCount, MPI_INT, next, 6, target.data(), kCount, MPI_INT, before, 6,
+                              MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        CHECK(target.read(kCount) == values_of(before, kCount));
+      }
+    }
+  };
+  const auto used = [] {
+    std::size_t free = 0, total = 0;
+    hip("hipMemGetInfo", &free, &total);
+    return total - free;
+  };
+  // Others unmap freed memory in a later call.
+  const auto settles_at = [&](std::size_t wanted) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    for (int done = 0; done == 0;) {
+      CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
+      done = used() == wanted || std::chrono::steady_clock::now() > end ? 1 : 0;
+      CHECK_OK(MPI_Allreduce(MPI_IN_PLACE, &done, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
+    }
+    return used() == wanted;
+  };
+  const std::size_t at_first = used();
+  send_from(1);  // the library allocates its own memory, too
+  for (int i = 0; i < 200; ++i) CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
+  const std::size_t warm = used();
+  CHECK(warm >= at_first + kBytes);
+  send_from(kBuffers);
+  CHECK(settles_at(warm + kBuffers * kBytes));
+}
+
 void queries(bool expected, bool cuda = false) {
   int supported = -1;
   CHECK(MPIX_Query_hip_support() == (expected ? 1 : 0));
@@ -199,6 +309,27 @@ void queries(bool expected, bool cuda = false) {
   CHECK(supported == (expected ? 1 : 0));
   CHECK_OK(MPIX_GPU_query_support(MPIX_GPU_SUPPORT_CUDA, &supported));
   CHECK(supported == (cuda ? 1 : 0));
+}
+
+// Streams wait for words in signal memory alone, so operations cannot be enqueued in them.
+void streams_are_refused() {
+  void* stream = nullptr;
+  hip("hipStreamCreateWithFlags", &stream, 1U);
+  CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+  CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+  for (const char* const type : {"hipStream_t", "cudaStream_t"}) {
+    MPI_Info info = MPI_INFO_NULL;
+    CHECK_OK(MPI_Info_create(&info));
+    CHECK_OK(MPI_Info_set(info, "type", type));
+    CHECK_OK(MPIX_Info_set_hex(info, "value", &stream, sizeof stream));
+    MPIX_Stream made = MPIX_STREAM_NULL;
+    const int error = MPIX_Stream_create(info, &made);
+    CHECK(error != MPI_SUCCESS && check::error_text(error).find("hipStreamWaitValue32") != std::string::npos);
+    CHECK_OK(MPI_Info_free(&info));
+  }
+  CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL));
+  CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
+  hip("hipStreamDestroy", stream);
 }
 
 int device_count() {
@@ -232,13 +363,24 @@ int main(int argc, char** argv) {
   } else {
     hip("hipSetDevice", rank % devices);
     queries(true);
-    hr::test::Variable mappings("HEADRACE_DEVICE_IPC_MISSES");
-    for (const Kind from : kKinds) {
-      for (const Kind to : kKinds) exchange(rank, size, from, to);
+    if (mode == "exports") {
+      exports(rank, size);
+      CHECK_OK(MPI_Finalize());
+      return 0;
+    }
+    hr::test::Variable mappings("HEADRACE_DEVICE_IPC_MISSES"), chunks("HEADRACE_DEVICE_IPC_CHUNKS");
+    for (const Kind from : kinds()) {
+      for (const Kind to : kinds()) exchange(rank, size, from, to);
     }
     CHECK(size == 1 || mappings.value() > 0);  // processes have mapped each other's memory
+    if (runtime_version() >= 6) {              // memory that could not be mapped would not be exported any more
+      (void)chunks.take();
+      exchange(rank, size, Kind::kChunks, Kind::kDevice);
+      CHECK(size == 1 || chunks.value() > 0);
+    }
     derived_and_reduced(rank, size);
     own_error_stays(rank, size);
+    streams_are_refused();
     if (rank == 0) std::printf("HIP memory of every kind\n");
   }
   CHECK_OK(MPI_Finalize());

@@ -1,5 +1,6 @@
 """Bad buffers, failing driver calls and dying peers: every job ends in time, with the right data or with a message that
-says what happened, and leaves nothing behind. On the fake driver, which fails on request (tests/fake_cuda)."""
+says what happened, and leaves nothing behind. On the fake driver, which fails on request (tests/fake_cuda), or on the
+fake HIP runtime (HR_MAKER=hip), where calls fail by CUDA's names, too, and errors have HIP's."""
 
 import os
 import re
@@ -14,6 +15,9 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "fault"))
 from launching import MPIEXEC, FilesTest, run
 
 PROGRAM = os.environ["HR_DEVICE_ERRORS"]
+HIP = os.environ.get("HR_MAKER") == "hip"
+ERROR = "hipError" if HIP else "CUDA_ERROR"
+OUT_OF_MEMORY = "hipErrorOutOfMemory" if HIP else "CUDA_ERROR_OUT_OF_MEMORY"
 LIMIT = int(os.environ.get("HR_LIMIT", "60"))
 
 
@@ -43,7 +47,7 @@ class BadBuffers(DeviceTest):
         self.assert_right(result)
 
     def test_freed_before_the_message_is_taken(self):
-        self.assert_right_or_reported(self.job("freed"), "CUDA_ERROR", "MPI_ERR")
+        self.assert_right_or_reported(self.job("freed"), ERROR, "MPI_ERR")
 
 
 class FailingCalls(DeviceTest):
@@ -67,7 +71,7 @@ class FailingCalls(DeviceTest):
         else:
             result = self.job("exchange", fault)
         with self.subTest(call=call, time=time_of_failure, one_rank=one_rank):
-            self.assert_right_or_reported(result, call, "CUDA_ERROR")
+            self.assert_right_or_reported(result, call, ERROR, "CUDA_ERROR")
 
     def test_at_once(self):
         for call in self.CALLS:
@@ -99,7 +103,7 @@ class FailingCalls(DeviceTest):
         for megabytes in (21, 24, 40):
             with self.subTest(megabytes=megabytes):
                 result = self.job("exchange", f"FAKE_CUDA_MEMORY={megabytes << 20}", "FAKE_CUDA_DEVICES=1")
-                self.assert_right_or_reported(result, "CUDA_ERROR_OUT_OF_MEMORY")
+                self.assert_right_or_reported(result, OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY")
 
     def test_without_a_driver(self):
         words = ("-x", "LD_LIBRARY_PATH=", PROGRAM, "exchange")

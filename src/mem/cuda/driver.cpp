@@ -14,6 +14,7 @@ namespace hr::mem::cuda {
 namespace {
 
 using device::Driver;
+using device::Result;
 
 // X(member, symbol)
 #define HR_CUDA_FUNCTIONS(X)                           \
@@ -61,15 +62,12 @@ using device::Driver;
   X(launch, cuLaunchKernel)
 
 // Functions for chunked memory (VMM).
-#define HR_CUDA_CHUNK_FUNCTIONS(X)                \
-  X(chunk_retain, cuMemRetainAllocationHandle)    \
-  X(chunk_export, cuMemExportToShareableHandle)   \
-  X(chunk_import, cuMemImportFromShareableHandle) \
-  X(chunk_release, cuMemRelease)                  \
-  X(address_reserve, cuMemAddressReserve)         \
-  X(address_free, cuMemAddressFree)               \
-  X(chunk_map, cuMemMap)                          \
-  X(chunk_unmap, cuMemUnmap)                      \
+#define HR_CUDA_CHUNK_FUNCTIONS(X)        \
+  X(chunk_release, cuMemRelease)          \
+  X(address_reserve, cuMemAddressReserve) \
+  X(address_free, cuMemAddressFree)       \
+  X(chunk_map, cuMemMap)                  \
+  X(chunk_unmap, cuMemUnmap)              \
   X(set_access, cuMemSetAccess)
 
 // Context ids exist since CUDA 12.0, captures since 10.1, stream memory operations since 11.7, and the enumeration of a
@@ -90,6 +88,31 @@ using device::Driver;
   X(module_functions, cuModuleEnumerateFunctions)             \
   X(function_load, cuFuncLoad)
 
+// Functions behind chunk_export and chunk_import.
+Result (*retain_chunk)(device::ChunkHandle*, void* address) = nullptr;
+Result (*export_chunk)(void* descriptor, device::ChunkHandle, int type, unsigned long long flags) = nullptr;
+Result (*import_chunk)(device::ChunkHandle*, void* descriptor, int type) = nullptr;
+Result (*release_chunk)(device::ChunkHandle) = nullptr;
+#define HR_CUDA_SHARE_FUNCTIONS(X)                            \
+  X(chunk_retain, retain_chunk, cuMemRetainAllocationHandle)  \
+  X(chunk_export, export_chunk, cuMemExportToShareableHandle) \
+  X(chunk_import, import_chunk, cuMemImportFromShareableHandle)
+
+Result chunk_export(int* descriptor, device::DeviceAddress address) {
+  device::ChunkHandle handle = 0;
+  Result result = retain_chunk(&handle, reinterpret_cast<void*>(static_cast<std::uintptr_t>(address)));
+  if (result != device::kSuccess) return result;
+  result = export_chunk(descriptor, handle, device::kHandleFileDescriptor, 0);
+  (void)release_chunk(handle);
+  return result;
+}
+
+// The driver expects the descriptor itself in the pointer argument.
+Result chunk_import(device::ChunkHandle* handle, int descriptor) {
+  return import_chunk(handle, reinterpret_cast<void*>(static_cast<std::intptr_t>(descriptor)),
+                      device::kHandleFileDescriptor);
+}
+
 const char* symbol_of(const char* member) {
 #define HR_CUDA_SYMBOL(name, symbol) \
   if (std::strcmp(member, #name) == 0) return #symbol;
@@ -97,6 +120,10 @@ const char* symbol_of(const char* member) {
   HR_CUDA_CHUNK_FUNCTIONS(HR_CUDA_SYMBOL)
   HR_CUDA_OPTIONAL_FUNCTIONS(HR_CUDA_SYMBOL)
 #undef HR_CUDA_SYMBOL
+#define HR_CUDA_SHARE_SYMBOL(name, function, symbol) \
+  if (std::strcmp(member, #name) == 0) return #symbol;
+  HR_CUDA_SHARE_FUNCTIONS(HR_CUDA_SHARE_SYMBOL)
+#undef HR_CUDA_SHARE_SYMBOL
   return member;
 }
 
@@ -121,6 +148,14 @@ bool open(Driver* table) {
   HR_CUDA_OPTIONAL_FUNCTIONS(HR_CUDA_LOAD)
   missing = nullptr;
   HR_CUDA_CHUNK_FUNCTIONS(HR_CUDA_LOAD)
+#define HR_CUDA_LOAD_SHARE(name, function, symbol)                            \
+  function = reinterpret_cast<decltype(function)>(::dlsym(library, #symbol)); \
+  if (function == nullptr) missing = #symbol;
+  HR_CUDA_SHARE_FUNCTIONS(HR_CUDA_LOAD_SHARE)
+#undef HR_CUDA_LOAD_SHARE
+  release_chunk = table->chunk_release;
+  table->chunk_export = &chunk_export;
+  table->chunk_import = &chunk_import;
   table->has_chunks = missing == nullptr;
   missing = nullptr;
   HR_CUDA_FUNCTIONS(HR_CUDA_LOAD)

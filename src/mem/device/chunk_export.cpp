@@ -119,11 +119,7 @@ Status ChunkExport::open(DeviceAddress address, std::shared_ptr<Chunk>* chunk) {
     if ((*chunk)->base == made->base && (*chunk)->bytes == made->bytes && (*chunk)->id == made->id) return kOk;
   }
   if (state().open_descriptors >= most_descriptors()) return not_exported("too many descriptors are open", address);
-  ChunkHandle handle = 0;
-  Result result = driver().chunk_retain(&handle, reinterpret_cast<void*>(static_cast<std::uintptr_t>(address)));
-  if (result != kSuccess) return not_exported(error_text(result).name, address);
-  result = driver().chunk_export(&made->descriptor, handle, kHandleFileDescriptor, 0);
-  (void)driver().chunk_release(handle);
+  const Result result = driver().chunk_export(&made->descriptor, address);
   if (result != kSuccess) {
     made->descriptor = -1;
     return not_exported(error_text(result).name, address);

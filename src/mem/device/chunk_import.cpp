@@ -77,10 +77,7 @@ Status take_descriptors(const ChunkTableName& name, std::uint64_t id, std::vecto
 
 Result map(DeviceAddress address, std::uint64_t bytes, const Descriptor& descriptor) {
   ChunkHandle handle = 0;
-  // The driver expects the descriptor itself in the pointer argument.
-  void* const number = reinterpret_cast<void*>(static_cast<std::intptr_t>(descriptor.number()));
-  if (const Result result = driver().chunk_import(&handle, number, kHandleFileDescriptor); result != kSuccess)
-    return result;
+  if (const Result result = driver().chunk_import(&handle, descriptor.number()); result != kSuccess) return result;
   const Result result = driver().chunk_map(address, bytes, 0, handle, 0);
   (void)driver().chunk_release(handle);  // the mapping keeps the memory
   return result;

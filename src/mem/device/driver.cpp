@@ -58,8 +58,8 @@ void scope_calls() noexcept {
         &Driver::event_destroy, &Driver::event_query, &Driver::stream_query, &Driver::host_allocate, &Driver::host_free,
         &Driver::host_register, &Driver::host_unregister, &Driver::ipc_get_handle, &Driver::ipc_open_handle,
         &Driver::ipc_close_handle, &Driver::module_load, &Driver::module_unload, &Driver::module_function,
-        &Driver::launch, &Driver::chunk_retain, &Driver::chunk_export, &Driver::chunk_import, &Driver::chunk_release,
-        &Driver::address_reserve, &Driver::address_free, &Driver::chunk_map, &Driver::chunk_unmap, &Driver::set_access,
+        &Driver::launch, &Driver::chunk_export, &Driver::chunk_import, &Driver::chunk_release, &Driver::address_reserve,
+        &Driver::address_free, &Driver::chunk_map, &Driver::chunk_unmap, &Driver::set_access,
         &Driver::stream_write_value>();
 }
 

@@ -54,6 +54,7 @@ bool reached(std::uint32_t number, std::uint32_t wanted) { return static_cast<st
 bool ResidentCopier::prepare() {
   if (state_ != State::kNew) return state_ == State::kReady;
   state_ = State::kImpossible;
+  if (!driver().stores_appear_early) return false;
   FunctionHandle function = nullptr;
   if (!context_.kernel("hr_resident_copy", &function).ok() || function == nullptr) return false;
   void* page = nullptr;

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/knobs.hpp"
+#include "mem/hip/chunks.hpp"
 #include "mem/hip/contexts.hpp"
 #include "mem/hip/maker.hpp"
 #include "mem/hip/pointer.hpp"
@@ -66,7 +67,13 @@ struct Same<kFunction> {
 #define HR_HIP_SAME_OPTIONAL(X)                                \
   X(stream_is_capturing, hipStreamIsCapturing)                 \
   X(exchange_capture_mode, hipThreadExchangeStreamCaptureMode) \
-  X(stream_write_value, hipStreamWriteValue32)
+  X(stream_write_value, hipStreamWriteValue32)                 \
+  X(chunk_release, hipMemRelease)                              \
+  X(address_reserve, hipMemAddressReserve)                     \
+  X(address_free, hipMemAddressFree)                           \
+  X(chunk_map, hipMemMap)                                      \
+  X(chunk_unmap, hipMemUnmap)                                  \
+  X(set_access, hipMemSetAccess)
 #define HR_HIP_TRANSLATED(X)                         \
   X(get_error_name, hipGetErrorName)                 \
   X(get_error_string, hipGetErrorString)             \
@@ -88,7 +95,9 @@ struct Same<kFunction> {
   X(host_allocate, hipHostMalloc)                    \
   X(ipc_open_handle, hipIpcOpenMemHandle)            \
   X(stream_context, hipStreamGetDevice)              \
-  X(stream_wait_value, hipStreamWaitValue32)
+  X(stream_wait_value, hipStreamWaitValue32)         \
+  X(chunk_export, hipMemExportToShareableHandle)     \
+  X(chunk_import, hipMemImportFromShareableHandle)
 
 const char* symbol_of(const char* member) {
 #define HR_HIP_SYMBOL(name, symbol) \
@@ -241,7 +250,11 @@ bool open(Driver* table) {
   table->host_allocate = &host_allocate;
   table->ipc_open_handle = &ipc_open_handle;
   if (runtime().hipStreamGetDevice != nullptr) table->stream_context = &stream_context;
+  table->chunk_export = &chunk_export;
+  table->chunk_import = &chunk_import;
+  table->has_chunks = has_chunks();
   table->always_current = true;
+  table->stores_appear_early = false;  // memory from hipMalloc is coarse-grained
   table->names = {"HIP", "hipStream_t", "hipStreamPerThread", "hipStreamCreateWithFlags", "hipSetDevice"};
   table->support = 2;  // MPIX_GPU_SUPPORT_HIP
   table->symbol_of = &symbol_of;

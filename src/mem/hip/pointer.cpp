@@ -2,10 +2,9 @@
 // - Host memory that HIP does not know is an error before ROCm 6, and "unregistered" since.
 // - ROCm 5 counts memory types from 0 (host, device), later versions from 1; managed memory has a type only later.
 // - Buffer ids have 32 bits. The attribute for the size of a range also has 32 bits, so it is not used.
-// - A range of chunks (VMM) is recognised by being unsuitable for export; versions that do not report that are queried
-//   for the chunk.
 #include "mem/hip/pointer.hpp"
 
+#include "mem/hip/chunks.hpp"
 #include "mem/hip/contexts.hpp"
 #include "mem/hip/runtime.hpp"
 
@@ -13,7 +12,7 @@ namespace hr::mem::hip {
 namespace {
 
 // hipPointer_attribute
-constexpr int kBufferId = 7, kExportable = 10, kRangeStart = 11;
+constexpr int kBufferId = 7, kRangeStart = 11;
 
 enum class Memory : unsigned char { kUnknown, kHost, kDevice, kManaged };
 
@@ -62,19 +61,6 @@ Range range_of(DeviceAddress address) noexcept {
   return address - range.start < range.bytes ? range : Range{};
 }
 
-// False for a range of chunks that the program has assembled.
-bool allocated_at_once(DeviceAddress address) noexcept {
-  const QuietCalls quietly;
-  int answer = 1;
-  if (quietly(runtime().hipPointerGetAttribute(&answer, kExportable, address)) == device::kSuccess) return answer != 0;
-  device::ChunkHandle chunk = 0;
-  if (runtime().hipMemRetainAllocationHandle == nullptr || runtime().hipMemRelease == nullptr ||
-      quietly(runtime().hipMemRetainAllocationHandle(&chunk, address)) != device::kSuccess)
-    return true;
-  static_cast<void>(quietly(runtime().hipMemRelease(chunk)));
-  return false;
-}
-
 }  // namespace
 
 Result pointer_get_attributes(unsigned count, int* which, void** values, DeviceAddress address) {
@@ -84,6 +70,7 @@ Result pointer_get_attributes(unsigned count, int* which, void** values, DeviceA
   const unsigned type = kind == Memory::kUnknown ? 0 : kind == Memory::kHost ? device::kMemoryTypeHost : 2;
   Range range;
   if (count > 1 && type != 0) range = range_of(address);
+  const bool chunk = count > 1 && kind == Memory::kDevice && is_chunk(address, range.start, found.device);
   for (unsigned i = 0; i < count; ++i) {
     switch (which[i]) {
       case device::kAttributeMemoryType:
@@ -92,11 +79,9 @@ Result pointer_get_attributes(unsigned count, int* which, void** values, DeviceA
       case device::kAttributeIsManaged:
         *static_cast<unsigned*>(values[i]) = kind == Memory::kManaged ? 1 : 0;
         break;
-      case device::kAttributeContext: {
-        const bool owned = type != 0 && (kind != Memory::kDevice || allocated_at_once(address));
-        *static_cast<void**>(values[i]) = owned ? context_of(found.device) : nullptr;
+      case device::kAttributeContext:
+        *static_cast<void**>(values[i]) = type == 0 || chunk ? nullptr : context_of(found.device);
         break;
-      }
       case device::kAttributeDeviceOrdinal:
         *static_cast<int*>(values[i]) = found.device;
         break;
@@ -110,7 +95,7 @@ Result pointer_get_attributes(unsigned count, int* which, void** values, DeviceA
         *static_cast<unsigned long long*>(values[i]) = type == 0 ? 0 : buffer_id(address);
         break;
       case device::kAttributeHandleTypes:
-        *static_cast<unsigned long long*>(values[i]) = 0;
+        *static_cast<unsigned long long*>(values[i]) = chunk ? handle_types_of_chunk(address) : 0;
         break;
       case device::kAttributeHostPointer:
         *static_cast<void**>(values[i]) = kind == Memory::kHost ? found.host_pointer : nullptr;
@@ -133,6 +118,12 @@ Result pointer_get_attribute(void* value, int which, DeviceAddress address) {
       return device::kSuccess;
     case device::kAttributeMapped:
       *static_cast<int*>(value) = 1;
+      return device::kSuccess;
+    case device::kAttributeRangeStart:
+      *static_cast<DeviceAddress*>(value) = range_of(address).start;
+      return device::kSuccess;
+    case device::kAttributeRangeSize:
+      *static_cast<std::size_t*>(value) = range_of(address).bytes;
       return device::kSuccess;
     default:
       return device::kInvalidValue;

@@ -65,7 +65,8 @@ bool open_runtime() {
                version / kHundredth / 100, version / kHundredth % 100);
     return false;
   }
-  loaded.major = version / kHundredth / 100;
+  loaded.version = version / kHundredth;
+  loaded.major = loaded.version / 100;
   return true;
 }
 

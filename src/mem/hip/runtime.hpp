@@ -29,6 +29,21 @@ struct PointerAttributes {
   unsigned flags = 0;
 };
 
+// hipMemLocation
+inline constexpr int kPlaceDevice = 1;
+struct Place {
+  int type = kPlaceDevice;
+  int device = 0;
+};
+// hipMemAllocationProp
+struct ChunkProperties {
+  int type = 0;
+  int handle_types = 0;
+  Place place;
+  void* unused = nullptr;
+  unsigned char flags[8] = {};
+};
+
 // The result codes and flags of HIP that the table lacks.
 inline constexpr Result kInvalidDevicePointer = 17;
 inline constexpr Result kInvalidContext = 201;
@@ -85,12 +100,22 @@ inline constexpr unsigned kEventReleaseToSystem = 0x80000000;  // hipEventReleas
   X(hipGetErrorName, (Result))   \
   X(hipGetErrorString, (Result))
 // Null if the runtime lacks them.
-#define HR_HIP_OPTIONAL_FUNCTIONS(X)                                               \
-  X(hipStreamIsCapturing, (StreamHandle, int* status))                             \
-  X(hipThreadExchangeStreamCaptureMode, (int* mode))                               \
-  X(hipMemRetainAllocationHandle, (device::ChunkHandle*, DeviceAddress))           \
-  X(hipMemRelease, (device::ChunkHandle))                                          \
-  X(hipStreamWriteValue32, (StreamHandle, DeviceAddress, std::uint32_t, unsigned)) \
+#define HR_HIP_OPTIONAL_FUNCTIONS(X)                                                                      \
+  X(hipStreamIsCapturing, (StreamHandle, int* status))                                                    \
+  X(hipThreadExchangeStreamCaptureMode, (int* mode))                                                      \
+  X(hipMemGetAccess, (unsigned long long*, const Place*, DeviceAddress))                                  \
+  X(hipMemRetainAllocationHandle, (device::ChunkHandle*, DeviceAddress))                                  \
+  X(hipMemGetAllocationPropertiesFromHandle, (ChunkProperties*, device::ChunkHandle))                     \
+  X(hipMemExportToShareableHandle, (void*, device::ChunkHandle, int type, unsigned long long))            \
+  X(hipMemImportFromShareableHandle, (device::ChunkHandle*, void*, int type))                             \
+  X(hipMemRelease, (device::ChunkHandle))                                                                 \
+  X(hipMemAddressReserve,                                                                                 \
+    (DeviceAddress*, std::size_t, std::size_t alignment, DeviceAddress wanted, unsigned long long))       \
+  X(hipMemAddressFree, (DeviceAddress, std::size_t))                                                      \
+  X(hipMemMap, (DeviceAddress, std::size_t, std::size_t offset, device::ChunkHandle, unsigned long long)) \
+  X(hipMemUnmap, (DeviceAddress, std::size_t))                                                            \
+  X(hipMemSetAccess, (DeviceAddress, std::size_t, const device::MappingAccess*, std::size_t count))       \
+  X(hipStreamWriteValue32, (StreamHandle, DeviceAddress, std::uint32_t, unsigned))                        \
   X(hipStreamGetDevice, (StreamHandle, int* device))
 
 struct Runtime {
@@ -101,7 +126,8 @@ struct Runtime {
   HR_HIP_TEXT_FUNCTIONS(HR_HIP_TEXT_MEMBER)
 #undef HR_HIP_MEMBER
 #undef HR_HIP_TEXT_MEMBER
-  int major = 0;  // of ROCm
+  int version = 0;  // of ROCm: 100 times the major version, and the minor one
+  int major = 0;
 };
 
 // Opens the runtime that the program has loaded, else the newest one found, and checks that it has the required

@@ -13,6 +13,8 @@ from headrace.doctor.finding import Finding, error, note, ok, warning
 
 _VISIBLE = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL")
 _HARDWARE = "/dev/kfd"
+_LEGACY_EXPORT = "HSA_ENABLE_IPC_MODE_LEGACY"
+_EXPORTS_PIN = ([7, 0], [7, 14])  # from the first version to before the second
 
 
 def _accessible(facts: Facts) -> bool:
@@ -47,6 +49,13 @@ def _variables(facts: Facts) -> Iterator[Finding]:
                    "set one of them")
 
 
+def _exports(facts: Facts, rocm: list[int]) -> Iterator[Finding]:
+    first, last = _EXPORTS_PIN
+    if first <= rocm < last and facts.environment.get(_LEGACY_EXPORT) != "1":
+        yield warning("amd.exports-pin", f"ROCm {'.'.join(map(str, rocm))}, and {_LEGACY_EXPORT} is not 1",
+                      "GPU memory that one process has sent to another may stay in use after hipFree()", f"export {_LEGACY_EXPORT}=1")
+
+
 def look(facts: Facts) -> Iterator[Finding]:
     hardware = "kfd" in facts.names("/dev")
     try:
@@ -71,4 +80,5 @@ def look(facts: Facts) -> Iterator[Finding]:
     else:
         yield note("amd.emulated", "this release's code for AMD GPUs has been compiled and emulated, and not run on one",
                    "compare results with those of the host first", "docs/amd.md: the ten commands to run, and where to report")
+    yield from _exports(facts, answer["rocm"])
     yield from _variables(facts)
