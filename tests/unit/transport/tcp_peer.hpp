@@ -24,7 +24,7 @@ class TcpPeer {
  public:
   // `handlers`: of the transport; must live as long as this.
   explicit TcpPeer(const Handlers& handlers) {
-    static const boot::Processes processes;
+    static const boot::Processes processes{"test", 0, {0, 1}};
     const Job job{.rank = 0, .size = 2, .processes = processes, .job_id = "test", .late = true};
     require(kRecord.create(job, handlers, &transport_).ok() && transport_->open().ok());
     std::string text;
