@@ -16,7 +16,8 @@ _INSTALL = "install it (Debian: libfabric1), or HEADRACE_OFI_DIR=<directory of l
 
 def _unusable(facts: Facts, id_: str, evidence: str) -> Iterator[Finding]:
     """Yields findings about a libfabric that jobs cannot use: it matters where there is a network for it, or it was asked for."""
-    asked = libraries.selected_by(facts, OFI)
+    named = "HEADRACE_OFI_DIR is set" if facts.environment.get("HEADRACE_OFI_DIR") else ""
+    asked = libraries.selected_by(facts, OFI) or named
     own = libraries.ofi_devices(facts)
     if facts.environment.get("HEADRACE_NETWORK") == "ofi":
         yield error(id_, evidence, "HEADRACE_NETWORK is ofi: jobs stay on one host", f"unset it; {_INSTALL}")
