@@ -98,6 +98,14 @@ class EndsOverLibfabric(Ends):
     network = {"HEADRACE_NETWORK": "ofi"}
 
 
+class EndsOverTcp(LaunchTest):
+    def test_a_rank_that_computes_before_it_answers(self):
+        result = run("--timeout", "50", "-n", "2", "--as-hosts", "2", PROGRAM, "late",
+                     env={**clean(), "HEADRACE_NETWORK": "tcp", "HEADRACE_NETWORK_TIMEOUT": "1"})
+        self.assert_ended(result, 0)
+        self.assertEqual((result.stdout, result.stderr), ("it has arrived\n", ""))
+
+
 class EndsOverUcx(Ends):
     network = {"HEADRACE_NETWORK": "ucx"}
 

@@ -26,6 +26,15 @@ constexpr double kProofSeconds = 1;         // time in which a connection must p
 constexpr std::size_t kMostUnproven = 256;  // beyond it, the oldest is closed
 constexpr int kAcceptedAtOnce = 32;
 constexpr double kRetrySeconds = 0.01;
+// A path fails after these attempts, if they have taken HEADRACE_NETWORK_TIMEOUT.
+constexpr int kLeastAttempts = 20;
+// A process that computes may leave its queue of connections full for some time.
+constexpr double kConnectTimeouts = 3;
+
+// True if the system may have a port, a descriptor or memory for a connection later.
+bool is_passing(int error) noexcept {
+  return error == EADDRNOTAVAIL || error == EAGAIN || error == EMFILE || error == ENFILE || error == ENOBUFS;
+}
 
 void set(int socket, int level, int option, int value) noexcept {
   static_cast<void>(::setsockopt(socket, level, option, &value, sizeof value));
@@ -89,7 +98,6 @@ Status Tcp::connect(int proc) {
     return kOk;
   HR_TRY(address_of(to));
   to.tuned_eager_bytes = network::tuned_eager_bytes(host_name(), to.host);
-  to.connecting_since = now_seconds();
   connecting_.push_back(&to);
   log::write(log::Level::kDecision, "tcp: rank %d is reached by %s on interface %s; sent unasked: up to %zu bytes",
              proc, text_of(to.address).c_str(), interface_.name.c_str(), caps(proc).eager_bytes);
@@ -100,14 +108,13 @@ Status Tcp::connect(int proc) {
 void Tcp::dial(Peer& peer) {
   peer.retry_at = 0;
   const int socket = ::socket(peer.address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (socket < 0) return fail_path(peer, errno);
+  if (socket < 0) return is_passing(errno) ? try_later(peer) : fail_path(peer, errno);
   configure(socket);
   const int result = ::connect(socket, reinterpret_cast<const sockaddr*>(&peer.address), length_of(peer.address));
   const int error = result == 0 ? 0 : errno;
-  if (error == EADDRNOTAVAIL || error == EAGAIN) {  // no port is free, for now
+  if (is_passing(error)) {
     ::close(socket);
-    peer.retry_at = now_seconds() + kRetrySeconds;
-    return;
+    return try_later(peer);
   }
   if (error != 0 && error != EINPROGRESS) {
     ::close(socket);
@@ -153,12 +160,11 @@ void Tcp::accept_some() {
   for (int left = kAcceptedAtOnce; left != 0; --left) {
     const int socket = ::accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (socket < 0) {
-      const bool full = errno == EMFILE || errno == ENFILE;
-      if (full && !is_full_) {
+      if (errno != EMFILE && errno != ENFILE) return;
+      if (!std::exchange(said_deaf_, true)) {
         log::write(log::Level::kNote, "tcp: no connection can be accepted now: %s (ulimit -n)", std::strerror(errno));
       }
-      is_full_ = full;
-      return;
+      return listen(false);
     }
     configure(socket);
     Connection* const made = add(socket, true);
@@ -172,6 +178,12 @@ void Tcp::accept_some() {
   }
 }
 
+void Tcp::listen(bool on) {
+  is_deaf_ = !on;
+  epoll_event event{.events = on ? static_cast<std::uint32_t>(EPOLLIN) : 0, .data = {.ptr = nullptr}};
+  static_cast<void>(::epoll_ctl(events_, EPOLL_CTL_MOD, listener_, &event));
+}
+
 void Tcp::connected(Connection& connection) {
   int error = 0;
   socklen_t length = sizeof error;
@@ -179,7 +191,6 @@ void Tcp::connected(Connection& connection) {
   Peer& to = *connection.peer;
   if (error != 0) return fail_path(to, error);
   connection.stage = Stage::kGreeting;
-  to.connecting_since = now_seconds();
   watch(connection, false);
   connection.hello = make_hello(to.key, to.own_name);
   // A new connection has room for it.
@@ -189,7 +200,14 @@ void Tcp::connected(Connection& connection) {
 void Tcp::try_again(Connection& connection) {
   Peer& to = *connection.peer;
   close(connection);
-  to.retry_at = now_seconds() + kRetrySeconds;
+  try_later(to);
+}
+
+void Tcp::try_later(Peer& peer) {
+  const double now = now_seconds();
+  if (peer.failing_since == 0) peer.failing_since = now;
+  ++peer.attempts;
+  peer.retry_at = now + kRetrySeconds;
 }
 
 bool Tcp::read_proof(Connection& connection, void* proof, std::size_t bytes) {
@@ -211,6 +229,10 @@ void Tcp::read_hello(Connection& connection) {
   if (!read_proof(connection, &connection.hello, sizeof(Hello))) return;
   if (!is_proven(key_, connection.hello)) {
     drop_message(-1, "a connection does not prove that it belongs to this job");
+    return close(connection);
+  }
+  if (!challenges_.insert(connection.hello.challenge).second) {
+    drop_message(-1, "a connection repeats the proof of an earlier one");
     return close(connection);
   }
   connection.stage = Stage::kUnnamed;
@@ -247,6 +269,8 @@ void Tcp::read_welcome(Connection& connection) {
 
 void Tcp::opened(Connection& connection, Peer& peer) {
   connection.stage = Stage::kOpen;
+  peer.failing_since = 0;
+  peer.attempts = 0;
   if (peer.out == nullptr) {
     peer.out = &connection;
     peer.retry_at = 0;
@@ -265,11 +289,14 @@ void Tcp::check_connections(double now) {
   }
   for (Peer* const each : std::vector(connecting_)) {
     // Once the system has connected it, only the process itself may be slow to answer.
-    const bool waits = each->retry_at != 0 || (each->out != nullptr && each->out->stage == Stage::kConnecting);
-    if (waits && now - each->connecting_since > knobs().network_timeout) {
+    const bool connecting = each->out != nullptr && each->out->stage == Stage::kConnecting;
+    if (connecting && now - each->out->since > kConnectTimeouts * knobs().network_timeout) {
       fail_path(*each, ETIMEDOUT);
     } else if (each->retry_at != 0 && now >= each->retry_at) {
-      dial(*each);
+      const bool hopeless = each->attempts >= kLeastAttempts && now - each->failing_since > knobs().network_timeout;
+      hopeless ? fail_path(*each, ECONNREFUSED,
+                           "every connection to it was closed, or this process has no port or descriptor left")
+               : dial(*each);
     }
   }
 }

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -130,10 +131,13 @@ class Tcp final : public Transport {
   Connection* add(int socket, bool accepted);
   void close(Connection& connection);
   void accept_some();
+  // Accepts connections, or leaves them to the system.
+  void listen(bool on);
   // The system has connected it, or reports why not.
   void connected(Connection& connection);
   // Closes a connection that this process was making, to try again later.
   void try_again(Connection& connection);
+  static void try_later(Peer& peer);
   // Receives the rest of the other side's proof; false if it is not complete.
   bool read_proof(Connection& connection, void* proof, std::size_t bytes);
   void read_hello(Connection& connection);
@@ -147,10 +151,11 @@ class Tcp final : public Transport {
   // Messages are accepted once the connection is open and the system has accepted all earlier ones, apart from data:
   // a program that makes no further calls must not keep them back.
   [[nodiscard]] static bool has_room(const Peer& peer) noexcept {
-    return peer.failure == 0 && peer.is_open() && !peer.holds_message;
+    return peer.failure == 0 && peer.is_open() && !peer.holds_message && !peer.is_full;
   }
   [[nodiscard]] Status no_room(const Peer& peer) const { return peer.told ? why_failed(peer) : Status::again(); }
-  // Sends a frame, or as much of it as the system accepts, and queues the rest. False if there is no memory.
+  // Sends a frame, or as much of it as the system accepts, and queues the rest. False if there is no memory, or the
+  // system accepts nothing of a message.
   bool post(Peer& peer, const FrameHead& head, const void* payload, std::size_t bytes);
   void post_word(Peer& peer, Frame kind, std::uint64_t first, std::uint64_t second);
   void enqueue(Peer& peer, const Piece& piece);
@@ -184,7 +189,8 @@ class Tcp final : public Transport {
   void ended(Connection& connection, int error);
   void end_broken();
   void drop_queue(Peer& peer);
-  void tick();
+  // `seen_all`: all events have been handled.
+  void tick(bool seen_all);
   void look_at(Peer& peer);
   void watch_some();
   void sweep();
@@ -210,6 +216,7 @@ class Tcp final : public Transport {
   std::vector<std::vector<std::byte>> addresses_;  // indexed by process; only for those of other jobs
   network::Unwatched unwatched_;
   std::vector<std::unique_ptr<Connection>> connections_;
+  std::set<Nonce> challenges_;                         // of all proven Hellos, none of which is accepted again
   std::vector<Connection*> unproven_;                  // accepted ones without a Hello or a name, oldest first
   std::vector<Peer*> connecting_;                      // peers to which this process connects
   bool has_closed_ = false;                            // sweep() has something to do
@@ -224,7 +231,9 @@ class Tcp final : public Transport {
   network::FailedPaths<Peer> failed_;  // not reported yet
   double next_tick_ = 0;
   double next_look_ = 0;
-  bool is_full_ = false;  // the process has no descriptor left for another connection
+  bool is_deaf_ = false;  // the process had no descriptor left for another connection, and accepts none for a while
+  bool said_deaf_ = false;
+  int rounds_ = 0;        // rounds of progress since the last tick
   bool closing_ = false;  // nothing more will be sent or received
 };
 

@@ -58,7 +58,7 @@ void Tcp::ended(Connection& connection, int error) {
     while (read(*each)) {
     }
   }
-  if (!peer->has_left) fail_path(*peer, error);
+  if (!peer->has_left || !peer->queue.empty() || !peer->streams.empty()) fail_path(*peer, error);
 }
 
 void Tcp::drop_queue(Peer& peer) {
@@ -87,12 +87,13 @@ void Tcp::end_broken() {
   }
 }
 
-void Tcp::tick() {
+void Tcp::tick(bool seen_all) {
   const double now = now_seconds();
   if (now < next_tick_) return;
   const bool connecting = !connecting_.empty() || !unproven_.empty();
   next_tick_ = now + (connecting ? kTickConnecting : kTick);
-  if (connecting) check_connections(now);
+  if (is_deaf_) listen(true);
+  if (connecting && seen_all) check_connections(now);
   if (now < next_look_) return;
   next_look_ = now + knobs().network_timeout / kLooksPerTimeout;
   for (auto& each : peers_) {
@@ -107,8 +108,8 @@ void Tcp::look_at(Peer& peer) {
   tcp_info info{};
   socklen_t length = sizeof info;
   if (::getsockopt(peer.out->socket, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return;
-  const bool waits = info.tcpi_unacked != 0 || info.tcpi_probes > 1;
-  if (waits && info.tcpi_last_ack_recv > knobs().network_timeout * 1e3) fail_path(peer, ETIMEDOUT);
+  const bool repeats = info.tcpi_retransmits > 1 || info.tcpi_probes > 1;
+  if (repeats && info.tcpi_last_ack_recv > knobs().network_timeout * 1e3) fail_path(peer, ETIMEDOUT);
 }
 
 void Tcp::sweep() {

@@ -102,6 +102,7 @@ struct Source {
 struct Fetch {
   Sink* into;
   Operation* done;
+  const Connection* from = nullptr;  // the one on which it arrives
   std::size_t arrived = 0;
 };
 
@@ -128,12 +129,14 @@ struct Peer {
   std::deque<Piece> queue;
   std::size_t queued = 0;       // bytes in the queue
   bool holds_message = false;   // the queue contains a message, or its rest
+  bool is_full = false;         // the system has refused a message, and has not reported room since
   bool collects = false;        // the system may wait for more messages to the peer
   std::deque<Source*> streams;  // sources that have been fetched, and are not completely queued
   Buffer* reserved = nullptr;
   std::unordered_map<std::uint64_t, Fetch> fetches;  // by the number of the data
   bool has_left = false;                             // it has sent kDisconnect
-  double connecting_since = 0;                       // since then, the system has not connected it
+  double failing_since = 0;                          // since then, attempts to connect have failed; 0: none has
+  int attempts = 0;                                  // number of these attempts
   double retry_at = 0;                               // 0: not waiting to connect again
   int failure = 0;                                   // error number of the system; 0: none
   const char* why = nullptr;                         // replaces the text of that error

@@ -17,6 +17,8 @@ namespace {
 
 // System calls for one connection in a round, so that none keeps the others waiting.
 constexpr int kReadsAtOnce = 8;
+// Rounds in which something happens before silent hosts are looked for.
+constexpr int kRoundsPerTick = 256;
 
 }  // namespace
 
@@ -35,7 +37,8 @@ bool Tcp::progress() {
   }
   if (!unwatched_.empty()) [[unlikely]]
     watch_some();
-  if (count <= 0 || !connecting_.empty() || !unproven_.empty()) tick();
+  if (count <= 0 || ++rounds_ % kRoundsPerTick == 0 || !connecting_.empty() || !unproven_.empty())
+    tick(count < static_cast<int>(events.size()));
   if (!broken_.empty()) [[unlikely]]
     end_broken();
   if (!failed_.empty()) [[unlikely]]
@@ -192,7 +195,9 @@ void Tcp::begin_data(Connection& connection, const FrameHead& head) {
   Fetch& fetch = found->second;
   const std::size_t bytes = fetch.into->bytes;
   // Its parts come in order, so none is written twice.
-  if (head.words[1] != fetch.arrived || head.bytes > bytes - fetch.arrived) return malformed(from);
+  const bool is_next = fetch.from == nullptr || fetch.from == &connection;
+  if (!is_next || head.words[1] != fetch.arrived || head.bytes > bytes - fetch.arrived) return malformed(from);
+  fetch.from = &connection;
   connection.fetch = &fetch;
   connection.number = head.words[0];
   connection.offset = fetch.arrived;

@@ -38,6 +38,7 @@ ssize_t send_parts(int socket, std::span<iovec> parts, int flags) noexcept {
 
 bool Tcp::post(Peer& peer, const FrameHead& head, const void* payload, std::size_t bytes) {
   const std::size_t whole = sizeof head + bytes;
+  const bool is_message = head.kind == Frame::kMessage || head.kind == Frame::kReadyToSend;
   std::size_t sent = 0;
   if (peer.queue.empty() && peer.is_open()) [[likely]] {
     iovec parts[] = {{const_cast<FrameHead*>(&head), sizeof head}, {const_cast<void*>(payload), bytes}};
@@ -53,6 +54,11 @@ bool Tcp::post(Peer& peer, const FrameHead& head, const void* payload, std::size
       fail_path(peer, errno);
       return true;
     }
+    if (accepted == 0 && is_message) {
+      peer.is_full = true;
+      watch(*peer.out, true);
+      return false;
+    }
     sent = static_cast<std::size_t>(accepted);
   }
   Buffer* const buffer = buffers_.take(bytes);
@@ -62,7 +68,6 @@ bool Tcp::post(Peer& peer, const FrameHead& head, const void* payload, std::size
   }
   std::memcpy(frame_of(*buffer), &head, sizeof head);
   if (bytes != 0) std::memcpy(buffer->payload(), payload, bytes);
-  const bool is_message = head.kind == Frame::kMessage || head.kind == Frame::kReadyToSend;
   enqueue(peer, {frame_of(*buffer) + sent, whole - sent, buffer, nullptr, is_message});
   return true;
 }
@@ -129,6 +134,7 @@ void Tcp::feed(Peer& peer) {
 
 // Sends what is queued, as far as the system accepts it.
 void Tcp::flush(Peer& peer) {
+  peer.is_full = false;
   while (peer.is_open() && peer.failure == 0) {
     feed(peer);
     if (peer.queue.empty()) return watch(*peer.out, false);

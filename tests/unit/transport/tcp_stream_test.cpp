@@ -125,6 +125,22 @@ TEST(TcpHandshake, AProofIsAcceptedOnce) {
   ::close(second);
 }
 
+// The name belongs to a process of another job, which this one does not know yet.
+TEST(TcpHandshake, ARecordedProofIsRefused) {
+  const Handlers handlers = handlers_that_take();
+  TcpPeer peer(handlers);
+  const Hello hello = make_hello(peer.key(), 0x80000005);
+  const int first = peer.dial();
+  ASSERT_EQ(::send(first, &hello, sizeof hello, 0), static_cast<ssize_t>(sizeof hello));
+  const int second = peer.dial();
+  ASSERT_EQ(::send(second, &hello, sizeof hello, 0), static_cast<ssize_t>(sizeof hello));
+  EXPECT_TRUE(is_closed(second, peer.transport()));
+  std::byte byte;
+  EXPECT_EQ(::recv(first, &byte, 1, MSG_DONTWAIT), -1) << "it waits for its name";
+  ::close(first);
+  ::close(second);
+}
+
 TEST(TcpHandshake, SilentAndWrongConnectionsAreClosed) {
   const Handlers handlers = handlers_that_take();
   TcpPeer peer(handlers);
