@@ -61,8 +61,10 @@ Plan agree_on_plan(const World& world, const Options& options, const Repeat& rep
     const double taken = repeat(iterations);
     passed += taken;
     seconds = std::clamp(taken / iterations, 1e-9, seconds);
-    const bool enough = round == kTries || (round >= 2 && passed > kTriesSeconds);
-    iterations = from_root(world, enough ? 0 : seconds < kRepetition / 10 ? 16 : 1);
+    // If the user has chosen the number of iterations, so is the number of messages.
+    const bool chosen = options.iterations > 0;
+    const bool enough = chosen ? round == 2 : round == kTries || (round >= 2 && passed > kTriesSeconds);
+    iterations = from_root(world, enough ? 0 : !chosen && seconds < kRepetition / 10 ? 16 : 1);
   }
   Plan plan{};
   plan.iterations =

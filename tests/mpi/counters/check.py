@@ -193,7 +193,8 @@ def halo3d(program: str) -> None:
 
 
 def latency(program: str) -> None:
-    run = lambda count: sums(2, program, "--sizes", "8,1000", "--iters", str(count), "--warmup", "10", "--reps", "7")
+    run = lambda count: sums(2, program, "--sizes", "8,1000", "--iters", str(count), "--warmup", "10", "--reps", "7",
+                             "--seconds", "1000")
     same("latency, 7 times 50 messages of two sizes", more(run(100), run(150)), [(2 * 350, 350 * 1008)] * 2)
 
 
