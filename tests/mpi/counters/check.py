@@ -208,17 +208,18 @@ def threads(number: int) -> None:
         process = subprocess.Popen([MPIEXEC, "--save-counters", str(run), "--timeout", "100", "-n", "2", KNOWN, directory, str(number), str(rounds)])
         try:
             pages = pages_of(process, 2)
-            grown = set()
-            files = [Path(directory) / f"{rank}.json" for rank in range(2)]
+            files = {end: [Path(directory) / f"{rank}.{end}" for rank in range(2)] for end in ("half", "json")}
 
-            def ended() -> bool:
-                grown.add(pages[0].read().value("function.calls"))
-                return process.poll() is not None or all(file.exists() for file in files)
-            until(ended, "the ranks' files", 100)
-            same("the job's end, too early", process.poll(), None)
-            if len(grown) < 3:
-                raise SystemExit(f"the calls of rank 0 were seen only as {sorted(grown)} while it made them")
-            for page, file in zip(pages, files):
+            def calls_after(end: str) -> int:
+                until(lambda: process.poll() is not None or all(file.exists() for file in files[end]), f"the files .{end} of the ranks", 100)
+                same("the job's end, too early", process.poll(), None)
+                return pages[0].read().value("function.calls")
+            half = calls_after("half")
+            (Path(directory) / "on").touch()
+            whole = calls_after("json")
+            if not 0 < half < whole:
+                raise SystemExit(f"rank 0 had made {half} calls after half of its messages, and {whole} after all")
+            for page, file in zip(pages, files["json"]):
                 compare_threads(page, json.loads(file.read_text()), one)
             until(lambda: pages[1].read().value("now.waiting_since"), "a long wait of rank 1")
             waits = pages[1].read()

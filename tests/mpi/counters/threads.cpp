@@ -1,8 +1,9 @@
 // Threads that exchange messages on channels, and record them: threads <directory> <threads> <rounds>.
 //
 // Each thread of the two ranks has its own communicator, and sends messages of every kind to the other rank and to
-// itself. Every rank writes <directory>/<rank>.json and stays until <directory>/go exists: rank 0 outside MPI, rank 1
-// in MPI_Recv on a channel. Meanwhile check.py reads the pages.
+// itself. After half of them, every rank writes <directory>/<rank>.half and waits for <directory>/on; in the end, it
+// writes <directory>/<rank>.json and stays until <directory>/go exists: rank 0 outside MPI, rank 1 in MPI_Recv on a
+// channel. Meanwhile check.py reads the pages.
 #include <unistd.h>
 
 #include <bit>
@@ -190,6 +191,9 @@ int main(int argc, char** argv) {
     std::vector<std::thread> running;
     for (MPI_Comm each : comms) running.emplace_back(run, each);
     for (std::thread& each : running) each.join();
+    if (again == 1) break;
+    std::ofstream(directory + "/" + std::to_string(rank) + ".half");
+    while (::access((directory + "/on").c_str(), F_OK) != 0) ::usleep(1000);
   }
   std::uint64_t messages = 0;
   for (const auto& [peer, number] : all.messages) messages += number;
