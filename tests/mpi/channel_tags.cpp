@@ -401,7 +401,7 @@ void mix(unsigned seed, int most_threads) {
   constexpr int kStrides[] = {1, 1, 7, 32, 100};
   plan.stride = kStrides[draw(random, std::size(kStrides))];
   plan.sizes = draw(random, 4) == 0 ? static_cast<int>(std::size(kSizes)) : 5;
-  // Without the assertion of the last rank, all members use one channel.
+  // All members use one channel, as the last rank has not made the assertion.
   const bool all_assert = draw(random, 5) != 0;
   MPI_Comm comm = make(draw(random, 6), all_assert || rank != size - 1);
   std::vector<std::atomic<int>> seen(1000);

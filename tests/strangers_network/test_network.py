@@ -12,6 +12,7 @@ import socket
 import struct
 import subprocess
 import threading
+import time
 import unittest
 from pathlib import Path
 
@@ -148,6 +149,34 @@ class Job:
             self.process.wait(SECONDS)
         for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
             stream.close()
+
+
+def ranks_of(launcher: int) -> list[int]:
+    try:
+        children = Path(f"/proc/{launcher}/task/{launcher}/children").read_text(encoding="ascii")
+    except OSError:
+        return []
+    return [int(child) for child in children.split()]
+
+
+def addresses_of(process: int) -> set[tuple[str, int]]:
+    try:
+        return set(listening(process))
+    except OSError:
+        return set()
+
+
+def flood_all(job: Job, flood) -> None:
+    """Calls flood(address) as soon as a rank listens, for both ranks of a job that has just been started."""
+    flooded: set[tuple[str, int]] = set()
+    end = time.monotonic() + SECONDS
+    while len(flooded) < 2 and not job.ended and time.monotonic() < end:
+        for process in ranks_of(job.process.pid):
+            for address in addresses_of(process) - flooded:
+                flooded.add(address)
+                flood(address)
+    if len(flooded) != 2:
+        raise AssertionError(f"{len(flooded)} ranks were flooded: " + "".join(job.errors))
 
 
 class Network(unittest.TestCase):

@@ -9,30 +9,14 @@ import re
 import socket
 import struct
 import subprocess
-import time
 import unittest
 from pathlib import Path
 
-from test_network import SECONDS, Job, listening
+from test_network import SECONDS, Job, flood_all, listening
 
 STRANGER = os.environ["HR_STRANGER"]
 CONNECTIONS = 200
 NEWER = Path(os.environ.get("HEADRACE_PEERS", "/nonexistent"), "lib/mpich")
-
-
-def ranks_of(launcher: int) -> list[int]:
-    try:
-        children = Path(f"/proc/{launcher}/task/{launcher}/children").read_text(encoding="ascii")
-    except OSError:
-        return []
-    return [int(child) for child in children.split()]
-
-
-def addresses_of(process: int) -> set[tuple[str, int]]:
-    try:
-        return set(listening(process))
-    except OSError:
-        return set()
 
 
 class Libfabric(unittest.TestCase):
@@ -93,14 +77,7 @@ class Libfabric(unittest.TestCase):
     def test_a_flood_while_the_ranks_connect(self):
         """The flood starts as soon as a rank listens, before the ranks have sent anything."""
         with self.job() as job:
-            flooded: set[tuple[str, int]] = set()
-            end = time.monotonic() + SECONDS
-            while len(flooded) < 2 and not job.ended and time.monotonic() < end:
-                for process in ranks_of(job.process.pid):
-                    for address in addresses_of(process) - flooded:
-                        flooded.add(address)
-                        self.flood(address)
-            self.assertEqual(len(flooded), 2, "".join(job.errors))
+            flood_all(job, self.flood)
             job.ready()
             self.assert_ends_right(job)
 

@@ -1,14 +1,11 @@
 """A stranger on the host connects to a job's ranks over the library's own transport for TCP, and sends nothing, nonsense,
 or a handshake without the key. The ranks close such connections soon, and the job succeeds."""
 
-import os
 import socket
 import struct
-import time
 import unittest
-from pathlib import Path
 
-from test_network import SECONDS, Job, listening
+from test_network import Job, flood_all, listening
 
 HELLO = 0x314F4C4C45485248  # src/transport/tcp/handshake.cpp
 CONNECTIONS = 400
@@ -17,20 +14,6 @@ CLOSED_AFTER = 10  # seconds; the limit is one, on a machine that is not busy
 
 def hello(name: int, proof: int = 0x0123456789ABCDEF) -> bytes:
     return struct.pack("<QQQQQ", HELLO, name, 1, 2, proof)
-
-
-def ranks_of(launcher: int) -> list[int]:
-    try:
-        return [int(child) for child in Path(f"/proc/{launcher}/task/{launcher}/children").read_text(encoding="ascii").split()]
-    except OSError:
-        return []
-
-
-def addresses_of(process: int) -> set[tuple[str, int]]:
-    try:
-        return set(listening(process))
-    except OSError:
-        return set()
 
 
 class OwnTcp(unittest.TestCase):
@@ -89,15 +72,7 @@ class OwnTcp(unittest.TestCase):
     def test_a_flood_while_the_ranks_connect(self):
         """The flood starts as soon as a rank listens, before the ranks have sent anything."""
         with self.job() as job:
-            flooded: set[tuple[str, int]] = set()
-            end = time.monotonic() + SECONDS
-            while len(flooded) < 2 and not job.ended and time.monotonic() < end:
-                for process in ranks_of(job.process.pid):
-                    for address in addresses_of(process) - flooded:
-                        flooded.add(address)
-                        for at in range(CONNECTIONS):
-                            self.connect(address, hello(0)[:at % 41])
-            self.assertEqual(len(flooded), 2, "".join(job.errors))
+            flood_all(job, lambda address: [self.connect(address, hello(0)[:at % 41]) for at in range(CONNECTIONS)])
             job.ready()
             self.assert_ends_right(job)
 

@@ -29,6 +29,14 @@ struct FrameHead {
 };
 static_assert(sizeof(FrameHead) == 32);
 
+// Returns the head of a message with this header, and the header of such a message.
+[[nodiscard]] constexpr FrameHead head_of(Frame kind, const Header& header, std::size_t bytes) noexcept {
+  return {kind, static_cast<std::uint32_t>(bytes), {header.words[0], header.words[1], header.words[2]}};
+}
+[[nodiscard]] constexpr Header header_of(const FrameHead& head) noexcept {
+  return {{head.words[0], head.words[1], head.words[2]}};
+}
+
 // End of a ready-to-send message: the data that its sender keeps.
 struct Tail {
   std::uint64_t number;

@@ -152,7 +152,7 @@ void Tcp::parse(Connection& connection, Landing& landing) {
 
 void Tcp::deliver(Connection& connection, const FrameHead& head, const std::byte* payload) {
   Peer& from = *connection.peer;
-  const Header header{{head.words[0], head.words[1], head.words[2]}};
+  const Header header = header_of(head);
   switch (head.kind) {
     case Frame::kMessage:
       handlers_.of_kind[kind_of(header)](from.proc, header, payload, head.bytes);
@@ -184,7 +184,7 @@ void Tcp::deliver_rts(Peer& peer, const FrameHead& head, const std::byte* payloa
   std::byte with_token[network::kMostRtsPayload + sizeof data];
   std::memcpy(with_token, payload, bytes);
   std::memcpy(with_token + bytes, &data, sizeof data);
-  const Header header{{head.words[0], head.words[1], head.words[2]}};
+  const Header header = header_of(head);
   handlers_.of_kind[kind_of(header)](peer.proc, header, with_token, bytes + sizeof data);
 }
 

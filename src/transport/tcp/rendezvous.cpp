@@ -19,9 +19,7 @@ Status Tcp::send_rts(int proc, const Header& header, const void* payload, std::s
   if (payload_bytes != 0) std::memcpy(message, payload, payload_bytes);
   std::memcpy(message + payload_bytes, &tail, sizeof tail);
   const std::size_t bytes = payload_bytes + sizeof tail;
-  const FrameHead head{
-      Frame::kReadyToSend, static_cast<std::uint32_t>(bytes), {header.words[0], header.words[1], header.words[2]}};
-  if (!post(to, head, message, bytes)) return Status::again();
+  if (!post(to, head_of(Frame::kReadyToSend, header, bytes), message, bytes)) return Status::again();
   done->complete = false;
   sources_.emplace(number, Source{&to, done, data.address, data.bytes, number});
   return kOk;

@@ -88,9 +88,7 @@ Status Tcp::send(int proc, const Header& header, const void* payload, std::size_
   Peer& to = peer(proc);
   if (!has_room(to)) [[unlikely]]
     return no_room(to);
-  const FrameHead head{
-      Frame::kMessage, static_cast<std::uint32_t>(bytes), {header.words[0], header.words[1], header.words[2]}};
-  return post(to, head, payload, bytes) ? kOk : Status::again();
+  return post(to, head_of(Frame::kMessage, header, bytes), payload, bytes) ? kOk : Status::again();
 }
 
 std::byte* Tcp::reserve(int proc, std::size_t bytes) {
@@ -106,8 +104,7 @@ std::byte* Tcp::reserve(int proc, std::size_t bytes) {
 void Tcp::commit(int proc, const Header& header) {
   Peer& to = peer(proc);
   Buffer* const buffer = std::exchange(to.reserved, nullptr);
-  const FrameHead head{
-      Frame::kMessage, static_cast<std::uint32_t>(buffer->bytes), {header.words[0], header.words[1], header.words[2]}};
+  const FrameHead head = head_of(Frame::kMessage, header, buffer->bytes);
   std::memcpy(frame_of(*buffer), &head, sizeof head);
   const bool first = to.queue.empty();
   enqueue(to, {frame_of(*buffer), sizeof head + buffer->bytes, buffer, nullptr, true});

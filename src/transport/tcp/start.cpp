@@ -17,7 +17,7 @@ namespace hr::transport::tcp {
 namespace {
 
 constexpr int kBacklog = 4096;  // the system may limit it
-// Without a stated speed: that of a fast network of the kernel.
+// Cost on interfaces whose speed the system does not state: that of a fast network of the kernel.
 constexpr Cost kUnstated{15e-6, 2e9};
 
 Status failed(const char* what, const Interface& interface) {
