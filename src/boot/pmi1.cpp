@@ -11,6 +11,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "base/await_readers.hpp"
 #include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "base/secret.hpp"
@@ -338,6 +339,8 @@ class Pmi1 final : public Helper {
     // For 0, Headrace's launcher reports the exit code that the program passed, and exits with 1; other launchers would
     // end the job successfully.
     if (exit_code == 0 && !own_launcher_) exit_code = 1;
+    // Hydra's proxy ends its ranks without reading the rest of their output.
+    if (!own_launcher_) await_readers(kOutputSeconds);
     const Status ignored = send("cmd=abort exitcode=" + std::to_string(exit_code) + "\n");
     static_cast<void>(ignored);  // this process exits even if the launcher has ended
   }

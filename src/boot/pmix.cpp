@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/await_readers.hpp"
 #include "base/flush_output.hpp"
 #include "base/knobs.hpp"
 #include "boot/pmix_library.hpp"
@@ -215,6 +216,8 @@ class Pmix final : public Provider {
 
   void abort(int exit_code) noexcept override {
     if (!connected_) return;
+    // The launcher may end this process without reading the rest of its output.
+    await_readers(kOutputSeconds);
     // No list of processes means the whole job.
     static_cast<void>(library_->abort(exit_code == 0 ? 1 : exit_code, "MPI_Abort", nullptr, 0));
   }

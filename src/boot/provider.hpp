@@ -16,6 +16,9 @@
 
 namespace hr::boot {
 
+// Limit of the time in which another library's launcher may read the output of a process that aborts the job.
+inline constexpr double kOutputSeconds = 0.1;
+
 class Provider {
  public:
   virtual ~Provider() = default;
