@@ -13,10 +13,10 @@ RANKS, HOSTS = 8, 4
 PATH = re.compile(r"\[headrace (\d+)/\d+\] (?:tcp|ucx|ofi): rank (\d+) is reached by")
 
 
-def pairs(network: str, block: int) -> set[frozenset[int]]:
+def pairs(network: str, block: int, ranks: int = RANKS) -> set[frozenset[int]]:
     """Runs the job and returns the pairs of ranks with a path, whichever side opened it."""
     environment = {**os.environ, "HEADRACE_NETWORK": network, "HEADRACE_VERBOSE": "2"}
-    words = [os.environ["HR_MPIEXEC"], "--timeout", "60", "--as-hosts", str(HOSTS), "-n", str(RANKS), os.environ["HR_FIRST"], str(block)]
+    words = [os.environ["HR_MPIEXEC"], "--timeout", "60", "--as-hosts", str(HOSTS), "-n", str(ranks), os.environ["HR_FIRST"], str(block)]
     done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment, check=False)
     if done.returncode != 0:
         raise AssertionError(done.stdout)
@@ -36,6 +36,9 @@ class FirstMessages(unittest.TestCase):
 
     def test_tcp(self) -> None:
         self.check("tcp")
+
+    def test_many_ranks_on_a_host(self) -> None:
+        self.assertEqual(len(pairs("tcp", 8, ranks=16 * HOSTS)), HOSTS * (HOSTS - 1) // 2)
 
     @unittest.skipUnless(os.environ.get("HR_UCX"), "UCX was not there at build")
     def test_ucx(self) -> None:
