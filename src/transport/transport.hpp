@@ -287,6 +287,13 @@ class Transport {
 
   // Waits until all accepted messages have left this process (the peer need not have read them).
   virtual Status finalize() = 0;
+
+  // --- paths ---
+  // True if send() answers "again" for that process now, and the event after which it may accept a message ends a
+  // sleep() like an arriving message.
+  [[nodiscard]] virtual bool announces_room(int /*proc*/) const noexcept { return false; }
+  // True if the path to that process has failed. The path stays failed until disconnect().
+  [[nodiscard]] virtual bool has_lost(int /*proc*/) const noexcept { return false; }
 };
 
 // Facts about the job from which a transport is created.

@@ -1,6 +1,8 @@
 #include "p2p/connect_groups.hpp"
 
 #include <algorithm>
+#include <span>
+#include <vector>
 
 #include "boot/boot.hpp"
 #include "p2p/core/steps.hpp"
@@ -11,6 +13,23 @@ namespace {
 transport::Job job() {
   const boot::Identity& identity = boot::identity();
   return {identity.rank, identity.size, boot::processes(), identity.job_id, true};
+}
+
+// Removes the paths that were lost to these processes, which connect again, and forgets that they counted as failed.
+void renew(std::span<const int> procs) {
+  poll();  // the other side may have noticed first, and closed its end
+  Engine& state = *engine();
+  std::vector<int> lost;
+  for (const int proc : procs) {
+    Peer& peer = peer_of(proc);
+    const bool failed = &peer != &state.unconnected && peer.failed;
+    const bool broken =
+        std::ranges::any_of(transport::active(), [proc](const auto* each) { return each->has_lost(proc); });
+    if (failed) flush(peer);  // ends operations that are left from before
+    if (failed) peer.failed = false;
+    if (failed || broken) lost.push_back(proc);
+  }
+  if (!lost.empty()) disconnect(lost);
 }
 
 }  // namespace
@@ -24,11 +43,7 @@ Status describe(bool make, std::string* address) {
 Status connect_groups(const transport::PeerGroups& groups) {
   Engine& state = *engine();
   state.peers.resize(static_cast<std::size_t>(boot::processes().size()), &state.unconnected);
-  for (const int proc : groups.theirs) {
-    // A process that had failed has reconnected.
-    Peer& peer = peer_of(proc);
-    if (&peer != &state.unconnected && peer.failed) peer.failed = false;
-  }
+  renew(groups.theirs);
   const Status connected = transport::connect_groups(job(), groups);
   list_transports();
   return connected;

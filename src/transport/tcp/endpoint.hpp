@@ -103,6 +103,10 @@ class Tcp final : public Transport {
   Status describe(std::string* address) override;
   Status set_peer_address(int proc, const std::string& address) override;
   bool disconnect(std::span<const int> procs) override;
+  [[nodiscard]] bool has_lost(int proc) const noexcept override {
+    const auto at = static_cast<std::size_t>(proc);
+    return at < peers_.size() && peers_[at] != nullptr && peers_[at]->failure != 0;
+  }
   Status finalize() override;
 
  private:
