@@ -179,6 +179,7 @@ class File(TuningTest):
         """Returns the ranks' limits for their peers."""
         said = subprocess.run([BIN / "mpiexec", *words, "-n", "2", BIN / "latency", "--sizes", "8", "--iters", "2", "--reps", "2"], capture_output=True,
                               text=True, check=True, timeout=60, env={**os.environ, "HEADRACE_VERBOSE": "2", **variables}).stderr
+        self.said_by = {line.split("/")[0] for line in said.splitlines() if "sent unasked: " in line}
         return {line.split("sent unasked: ")[1] for line in said.splitlines() if "sent unasked: " in line}
 
     def test_limits_by_peers(self):
@@ -196,6 +197,7 @@ class File(TuningTest):
         host = os.uname().nodename
         self.put_messages(self.fits + f"network_eager_bytes @ {host},{host} = 256K\n")
         self.assertEqual(self.limits("--as-hosts", "2"), {"up to 262144 bytes"})
+        self.assertEqual(self.said_by, {"[headrace 0", "[headrace 1"})  # the one that has connected, and the other one
         self.put_messages(self.fits + f"network_eager_bytes @ {host},other = 256K\n")
         self.assertNotIn("up to 262144 bytes", self.limits("--as-hosts", "2"))
 

@@ -114,10 +114,14 @@ unsigned yields_before_sleep(bool shared, bool loaded) noexcept {
   return std::max(kYieldsShared, static_cast<unsigned>(kYieldsOfACore / progress.patience));
 }
 
-// False while a message waits for room at a peer, or a thread waits for a condition, as no doorbell rings for these.
+// False while a message waits for room of which its transport gives no notice, or a thread waits for a condition, as no
+// doorbell rings for these.
 bool may_sleep() noexcept {
   const Engine* state = engine();
-  return state != nullptr && state->sleeper.can_sleep() && state->busy.empty() && progress.polled_waits == 0;
+  if (state == nullptr || !state->sleeper.can_sleep() || progress.polled_waits != 0) return false;
+  return std::ranges::all_of(state->busy, [](const Peer* each) {
+    return each->transport != nullptr && each->transport->announces_room(each->proc);
+  });
 }
 
 void sleep_for(double seconds) {

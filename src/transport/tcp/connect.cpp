@@ -28,8 +28,11 @@ constexpr int kAcceptedAtOnce = 32;
 constexpr double kRetrySeconds = 0.01;
 // A path fails after these attempts, if they have taken HEADRACE_NETWORK_TIMEOUT.
 constexpr int kLeastAttempts = 20;
-// A process that computes may leave its queue of connections full for some time.
+// A process that computes may leave its queue of connections full for some time, and the system then ignores requests.
+// It repeats them at intervals that double; a new one finds room earlier.
 constexpr double kConnectTimeouts = 3;
+constexpr double kConnectTimeoutsIfShort = 30;
+constexpr double kRedialSeconds = 2;
 
 // True if the system may have a port, a descriptor or memory for a connection later.
 bool is_passing(int error) noexcept {
@@ -94,13 +97,19 @@ Status Tcp::address_of(Peer& peer) {
 
 Status Tcp::connect(int proc) {
   Peer& to = peer(proc);
-  if (to.out != nullptr || to.retry_at != 0 || to.failure != 0) [[likely]]
-    return kOk;
-  HR_TRY(address_of(to));
-  to.tuned_eager_bytes = network::tuned_eager_bytes(host_name(), to.host);
+  const bool has_path = to.out != nullptr || to.retry_at != 0 || to.failure != 0;
+  if (to.address.ss_family == AF_UNSPEC) {
+    // If the peer has connected, its address only says on which host it is.
+    if (const Status found = address_of(to); !found.ok()) {
+      if (!has_path) return found;
+      static_cast<void>(take_detail());
+    }
+    to.tuned_eager_bytes = network::tuned_eager_bytes(host_name(), to.host);
+    log::write(log::Level::kDecision, "tcp: rank %d is reached by %s on interface %s; sent unasked: up to %zu bytes",
+               proc, text_of(to.address).c_str(), interface_.name.c_str(), caps(proc).eager_bytes);
+  }
+  if (has_path) return kOk;
   connecting_.push_back(&to);
-  log::write(log::Level::kDecision, "tcp: rank %d is reached by %s on interface %s; sent unasked: up to %zu bytes",
-             proc, text_of(to.address).c_str(), interface_.name.c_str(), caps(proc).eager_bytes);
   dial(to);
   return kOk;
 }
@@ -125,8 +134,12 @@ void Tcp::dial(Peer& peer) {
   made->peer = &peer;
   peer.out = made;
   peer.connections.push_back(made);
-  if (error == 0) return connected(*made);
+  // The loopback interface connects at once, although connect() does not say so.
+  sockaddr_storage other{};
+  socklen_t length = sizeof other;
+  if (error == 0 || ::getpeername(socket, reinterpret_cast<sockaddr*>(&other), &length) == 0) return connected(*made);
   made->stage = Stage::kConnecting;
+  if (peer.unanswered_since == 0) peer.unanswered_since = made->since;
   watch(*made, true);
 }
 
@@ -190,11 +203,19 @@ void Tcp::connected(Connection& connection) {
   if (::getsockopt(connection.socket, SOL_SOCKET, SO_ERROR, &error, &length) != 0) error = errno;
   Peer& to = *connection.peer;
   if (error != 0) return fail_path(to, error);
+  to.unanswered_since = 0;
   connection.stage = Stage::kGreeting;
   watch(connection, false);
   connection.hello = make_hello(to.key, to.own_name);
   // A new connection has room for it.
   if (::send(connection.socket, &connection.hello, sizeof(Hello), MSG_NOSIGNAL) != sizeof(Hello)) try_again(connection);
+}
+
+void Tcp::redial(Peer& peer) {
+  close(*peer.out);
+  // Nothing has been sent, so the connection that the peer has made since then will do.
+  const auto made = std::ranges::find(peer.connections, Stage::kOpen, &Connection::stage);
+  made != peer.connections.end() ? opened(**made, peer) : dial(peer);
 }
 
 void Tcp::try_again(Connection& connection) {
@@ -290,8 +311,11 @@ void Tcp::check_connections(double now) {
   for (Peer* const each : std::vector(connecting_)) {
     // Once the system has connected it, only the process itself may be slow to answer.
     const bool connecting = each->out != nullptr && each->out->stage == Stage::kConnecting;
-    if (connecting && now - each->out->since > kConnectTimeouts * knobs().network_timeout) {
+    const double timeouts = has_short_queues_ ? kConnectTimeoutsIfShort : kConnectTimeouts;
+    if (connecting && now - each->unanswered_since > timeouts * knobs().network_timeout) {
       fail_path(*each, ETIMEDOUT);
+    } else if (connecting && now - each->out->since > kRedialSeconds) {
+      redial(*each);
     } else if (each->retry_at != 0 && now >= each->retry_at) {
       const bool hopeless = each->attempts >= kLeastAttempts && now - each->failing_since > knobs().network_timeout;
       hopeless ? fail_path(*each, ECONNREFUSED,

@@ -88,6 +88,10 @@ class Tcp final : public Transport {
     const auto found = kept_.find(data.token);
     return found != kept_.end() && found->second.proc == proc;
   }
+  [[nodiscard]] bool announces_room(int proc) const noexcept override {
+    const Peer* const to = peers_[static_cast<std::size_t>(proc)].get();
+    return to != nullptr && to->failure == 0 && to->retry_at == 0 && to->out != nullptr && !has_room(*to);
+  }
   bool progress() override;
 
   [[nodiscard]] bool can_sleep() const noexcept override { return sleepers_.is_open(); }
@@ -139,6 +143,8 @@ class Tcp final : public Transport {
   void listen(bool on);
   // The system has connected it, or reports why not.
   void connected(Connection& connection);
+  // Replaces a connection that the system has not made yet.
+  void redial(Peer& peer);
   // Closes a connection that this process was making, to try again later.
   void try_again(Connection& connection);
   static void try_later(Peer& peer);
@@ -213,7 +219,8 @@ class Tcp final : public Transport {
   Interface interface_;
   Cost cost_;
   int listener_ = -1;
-  int events_ = -1;  // epoll
+  bool has_short_queues_ = false;  // more processes may connect to one at once than its queue of connections holds
+  int events_ = -1;                // epoll
   std::string own_address_;
   std::vector<std::unique_ptr<Peer>> peers_;  // indexed by process
   std::size_t job_size_;

@@ -135,6 +135,7 @@ struct Peer {
   Buffer* reserved = nullptr;
   std::unordered_map<std::uint64_t, Fetch> fetches;  // by the number of the data
   bool has_left = false;                             // it has sent kDisconnect
+  double unanswered_since = 0;                       // begin of an attempt that the system has not completed; 0: none
   double failing_since = 0;                          // since then, attempts to connect have failed; 0: none has
   int attempts = 0;                                  // number of these attempts
   double retry_at = 0;                               // 0: not waiting to connect again
