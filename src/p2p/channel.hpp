@@ -2,13 +2,21 @@
 //
 // Channel 0 is the engine under the library lock. Every other channel has its own matchers, rings, requests and lock,
 // so that threads which use different channels share nothing that changes. All messages of one context use the channel
-// that comm/ maps it to, the same in all members; it carries host and device memory between processes of one host.
+// that comm/ maps it to, the same in all members.
 // Endpoints are created when this process first uses the channel: in at(), and for the first message to each process.
 //
-// Order and matching are those of p2p.hpp: one context has one matcher and one ring per pair. Short messages are sent
-// eagerly. For longer and synchronous ones the receiver reads the data from the sender's memory; where the system does
-// not permit that, the sender streams it through the ring. Data that is not contiguous host memory is packed into a
-// copy, under the library lock.
+// Order and matching are those of p2p.hpp: one context has one matcher, and all messages of a pair use one path. Short
+// messages are sent eagerly. For longer and synchronous ones the receiver reads the data from the sender's memory; from
+// another host, or where the system does not permit that, the sender streams it. Data that is not contiguous host
+// memory is packed into a copy, under the library lock.
+//
+// A channel has a transport of its own for the processes of this host, and another one for those of other hosts once a
+// communicator over several hosts uses it. Several channels over one network need a transport that makes them
+// (Transport::make_channel()); today that is the one over TCP.
+//
+// Failures: the engine learns of failed processes (process_failure.hpp), and each round of channel 0 passes them on to
+// the channels. Everything that depends on one of them then ends, including receives from any source: jobs that
+// continue after failures use no channels.
 //
 // Progress: a wait polls its channel, and occasionally all others (channel 0 under its lock, which it only tries to
 // take). Channel 0 polls the others in a hook. A sleeping thread is woken by its channel's doorbell, and checks the
@@ -25,6 +33,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -103,7 +112,13 @@ class Channel {
   ~Channel();
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
+  // Both create the channel's transport to the processes that `over` reaches. join(): adds a second one; any thread may
+  // use the channel meanwhile. Threads: library lock.
   Status open(transport::Transport& over);
+  Status join(transport::Transport& over);
+  [[nodiscard]] bool is_over(const transport::Transport& transport) const noexcept {
+    return whole_ == &transport || second_whole_ == &transport;
+  }
 
   [[nodiscard]] int number() const noexcept { return number_; }
 
@@ -140,6 +155,9 @@ class Channel {
   // Ends all operations that wait on a context. Called with the library lock: false if the lock of the channel is
   // taken; try again.
   [[nodiscard]] bool try_end(std::uint32_t context, Status why);
+  // Ends all operations that depend on these processes, the first of which are known already. Called with the library
+  // lock: false if the lock of the channel is taken; try again.
+  [[nodiscard]] bool try_fail(std::span<const int> failed);
   // False if all operations that the program has started on the context are complete. Called with the library lock:
   // also true if the lock of the channel is taken; try again.
   [[nodiscard]] bool may_have_pending(std::uint32_t context);
@@ -171,13 +189,16 @@ class Channel {
   };
   struct Peer {
     int proc = -1;
-    counters::Amount* sent = nullptr;  // its counts
+    transport::Transport* over = nullptr;   // the channel's transport that reaches it; null until it is connected
+    transport::Transport* whole = nullptr;  // the transport from which that one was made
+    counters::Amount* sent = nullptr;       // its counts
     std::size_t eager_below = 0;  // messages shorter than this are sent eagerly and immediately; 0 if not connected, or
                                   // if earlier ones are waiting
     std::size_t eager_bytes = 0;
     std::size_t chunk = 0;
     transport::Transport* memory = nullptr;
     bool connected = false;
+    bool failed = false;
     bool busy = false;
     std::vector<Control> controls;
     IntrusiveList<Request, &Request::link_> queued;
@@ -281,6 +302,14 @@ class Channel {
   template <class Done>
   void wait_for(const Awaited& awaited, Done&& done);
   static int process_of(const Awaited& awaited) noexcept;
+  static const Object* communicator_of(const ChannelOperation& operation) noexcept {
+    return operation.whole != nullptr ? operation.whole->user.communicator : operation.user.communicator;
+  }
+  // Returns kOk, or why no message from this source can arrive any more.
+  Status can_arrive(const Object* communicator, int source);
+  // Returns kOk, or why an operation cannot complete any more. Threads: library lock as well.
+  Status why_ends(const ChannelOperation& operation);
+  [[nodiscard]] bool is_failed(int proc) const noexcept;
   void count_start(const Peer& to, const ChannelOperation& operation, bool eager) noexcept;
   void count_received(std::size_t protocol, std::size_t bytes) noexcept {
     counters::add_to(counts_.received[protocol], bytes);
@@ -300,8 +329,12 @@ class Channel {
   int own_ = -1;
   int sleepers_ = 0;
   transport::Transport* whole_ = nullptr;
+  transport::Transport* second_whole_ = nullptr;
   transport::Handlers handlers_;
   std::unique_ptr<transport::Transport> transport_;
+  std::unique_ptr<transport::Transport> joined_;        // for the processes on other hosts, if transport_ reaches none
+  std::atomic<transport::Transport*> second_{nullptr};  // joined_, for threads without the library lock
+  std::size_t failures_ = 0;  // number of failed processes that it knows; written under both locks
   std::vector<std::unique_ptr<Peer>> peers_;
   std::vector<Peer*> busy_;
   std::vector<std::unique_ptr<Queues>> queues_;  // indexed by the number of the context
@@ -320,19 +353,22 @@ namespace channels {
 // Offers channels to the other processes; called once by a process whose threads may all call MPI, before it takes part
 // in the creation of a communicator. False where there can be none (docs/adr/0048-channels.md). Threads: library lock.
 bool offer();
-// Returns the number of channels that the process offers; 1 if it offers none or is on another host. All
-// processes that call this get the same number.
+// Returns the number of channels that the process offers for communicators of processes on this host; 1 if it offers
+// none or is on another host. All processes of this host that call this get the same number.
 [[nodiscard]] int offered_by(int proc) noexcept;
-// Returns the channel, opened on first use; null, with the reason in the detail, if there is no memory. Threads:
-// library lock.
-Channel* at(int number);
+// Returns the number of channels that this process offers for communicators over several hosts, at least 1. Their
+// members agree on the lowest (comm/context.hpp).
+[[nodiscard]] int offered_over_hosts() noexcept;
+// Returns the channel, opened on first use, with paths to other hosts if `over_hosts`; null, with the reason in the
+// detail, if there is no memory or no descriptor. Threads: library lock.
+Channel* at(int number, bool over_hosts);
 // Sets the function that asks another process to open a channel: it answers no messages of a channel that it has not
 // opened. Threads: library lock.
 void ask_with(void (*ask)(int proc, int number)) noexcept;
 // Asks a process to open a channel. Threads: any.
 void ask_to_open(int proc, int number);
 // Opens the channel for which another process has asked. Threads: library lock.
-void open_for(int from, std::uint64_t number);
+void open_for(int from, std::uint64_t number, bool over_hosts);
 // Ends all operations that wait on a context of this channel, at the latest when the channel's lock is free. Threads:
 // library lock.
 void end(int number, std::uint32_t context, Status why);

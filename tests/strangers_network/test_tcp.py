@@ -12,8 +12,8 @@ CONNECTIONS = 400
 CLOSED_AFTER = 10  # seconds; the limit is one, on a machine that is not busy
 
 
-def hello(name: int, proof: int = 0x0123456789ABCDEF) -> bytes:
-    return struct.pack("<QQQQQ", HELLO, name, 1, 2, proof)
+def hello(name: int, proof: int = 0x0123456789ABCDEF, channel: int = 0) -> bytes:
+    return struct.pack("<QQQQQ", HELLO, name | channel << 32, 1, 2, proof)
 
 
 class OwnTcp(unittest.TestCase):
@@ -49,7 +49,7 @@ class OwnTcp(unittest.TestCase):
 
     def test_what_does_not_prove_the_key_is_closed(self):
         said = [b"", b"x", hello(0)[:39], hello(0), hello(1), hello(2), hello(0x80000000), hello(1 << 40),
-                bytes(40), b"\xff" * 4000, hello(1, 0) + bytes(1000), b"GET / HTTP/1.1\r\n\r\n" * 3]
+                hello(1, channel=1), bytes(40), b"\xff" * 4000, hello(1, 0) + bytes(1000), b"GET / HTTP/1.1\r\n\r\n" * 3]
         with self.job() as job:
             processes = job.ready()
             for process in processes:

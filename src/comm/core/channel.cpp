@@ -81,16 +81,24 @@ void release_kept() {
   });
 }
 
+bool is_over_hosts(const Communicator& comm) {
+  const auto& procs = comm.local_->procs();
+  return std::any_of(procs.begin(), procs.end(), [](int proc) { return !boot::processes().on_this_host(proc); });
+}
+
 // Returns the number of channels from which the communicator may choose, the same on all members; 0: it uses channel 0.
 unsigned choices_of(const Communicator& comm) {
   if (comm.is_inter() || comm.has_others_ || number_of(comm) <= kSelfNumber) return 0;
-  int least = INT32_MAX;
-  for (const int proc : comm.local_->procs()) least = std::min(least, p2p::channels::offered_by(proc));
+  int least = channels_of_context(comm.context());
+  if (!is_over_hosts(comm)) {
+    least = INT32_MAX;
+    for (const int proc : comm.local_->procs()) least = std::min(least, p2p::channels::offered_by(proc));
+  }
   return least <= 1 ? 0 : static_cast<unsigned>(least - 1);
 }
 
-p2p::Channel* open(unsigned number) {
-  p2p::Channel* const channel = p2p::channels::at(static_cast<int>(number));
+p2p::Channel* open(const Communicator& comm, unsigned number) {
+  p2p::Channel* const channel = p2p::channels::at(static_cast<int>(number), is_over_hosts(comm));
   if (channel == nullptr) {
     // The other members will use the channel, so this process cannot reach them.
     log::write(log::Level::kError, "channel %u cannot be opened: %s (HEADRACE_CHANNELS=1 uses none)", number,
@@ -109,14 +117,14 @@ p2p::Channel* open(unsigned number) {
 void decide(Communicator& comm) {
   const std::uint32_t number = number_of(comm);
   const unsigned choices = choices_of(comm);
-  const bool offers = p2p::channels::offered_by(boot::identity().rank) > 1;
+  const bool offers = p2p::channels::offered_by(boot::identity().rank) > 1 || p2p::channels::offered_over_hosts() > 1;
   if ((comm.asserted_ & kNoAnyTag) != 0 && choices > 1) {
     log::write(log::Level::kDecision, "communicator %u uses %u channels, by tag", number, choices);
     return make_shares(comm, choices);
   }
   const unsigned chosen = choices == 0 ? 0 : 1 + number % choices;
   if (offers) log::write(log::Level::kDecision, "communicator %u uses channel %u", number, chosen);
-  if (chosen != 0) comm.channel_.store(open(chosen), std::memory_order_release);
+  if (chosen != 0) comm.channel_.store(open(comm, chosen), std::memory_order_release);
   comm.channel_known_.store(true, std::memory_order_release);
 }
 
@@ -133,7 +141,7 @@ unsigned index_of(const Shares& shares, int tag) noexcept {
 p2p::Channel* open_share(Communicator& comm, Share& share, unsigned number) {
   const LibraryGuard guard;
   if (share.channel.load(std::memory_order_relaxed) == nullptr) {
-    share.channel.store(open(number), std::memory_order_release);
+    share.channel.store(open(comm, number), std::memory_order_release);
     // A revocation ends the operations on the channels that are open.
     if (is_revoked(comm)) p2p::channels::end(static_cast<int>(number), comm.context(), revoked_error());
   }

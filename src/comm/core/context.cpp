@@ -8,6 +8,7 @@
 #include "comm/communicator.hpp"
 #include "comm/consensus.hpp"
 #include "comm/core/state.hpp"
+#include "p2p/channel.hpp"
 
 namespace hr::comm {
 
@@ -74,6 +75,31 @@ std::uint32_t nth_set(const std::uint64_t* words, int n) noexcept {
   }
 }
 
+// The last word of a round, which AND combines, too: bit 0 is set if the process has no other agreement in progress.
+// Assertions follow, then the number of channels: one set bit for each channel beyond channel 0.
+constexpr unsigned kAssertionsAt = 1;
+constexpr unsigned kChannelsAt = 32;
+constexpr std::uint64_t kAssertions = (std::uint64_t{1} << (kChannelsAt - kAssertionsAt)) - 1;
+static_assert((kNoAnyTag | kNoAnySource) <= kAssertions);
+
+std::uint64_t values_of(const Agreement& agreement) noexcept {
+  const auto beyond = static_cast<unsigned>(p2p::channels::offered_over_hosts() - 1);
+  const std::uint64_t channels = (std::uint64_t{1} << beyond) - 1;
+  return (agreement.assertions & kAssertions) << kAssertionsAt | channels << kChannelsAt;
+}
+
+std::uint32_t assertions_in(std::uint64_t values) noexcept {
+  return static_cast<std::uint32_t>(values >> kAssertionsAt & kAssertions);
+}
+
+void note_channels(std::uint32_t number, std::uint64_t values) {
+  auto& channels = state->channels;
+  const auto agreed = static_cast<std::uint8_t>(1 + std::countr_one(values >> kChannelsAt));
+  if (number >= channels.size() && agreed == 1) return;
+  if (number >= channels.size()) channels.resize(std::size_t{number} + 1, 1);
+  channels[number] = agreed;
+}
+
 // Chooses a number: the same one on all members, and most likely a different one for each concurrent agreement.
 std::uint32_t choose(const Agreement& agreement, const std::uint64_t* words, std::uint32_t attempt) noexcept {
   if (attempt == 0) return nth_set(words, 0);
@@ -110,7 +136,7 @@ p2p::Task and_over_all(const Agreement* agreement, std::uint64_t* words, int cou
 
 p2p::Task agree_on_context(Agreement agreement, std::uint32_t* context, std::uint32_t* asserted) {
   const CountUnderWay under_way;
-  const auto assertions = std::uint64_t{agreement.takes ? agreement.assertions : ~std::uint32_t{0}} << 1;
+  const std::uint64_t values = agreement.takes ? values_of(agreement) : ~std::uint64_t{1};
   for (std::uint32_t attempt = 0;; ++attempt) {
     bool found = false;
     for (int round = 0; round < kRounds && !found; ++round) {
@@ -122,7 +148,7 @@ p2p::Task agree_on_context(Agreement agreement, std::uint32_t* context, std::uin
         if (round == 0) words[0] &= ~kReserved;
       }
       const bool alone = agreement.blocking && !LibraryLock::enabled() && state->contexts.agreements_under_way == 1;
-      words.back() = assertions | (alone ? 1 : 0);
+      words.back() = values | (alone ? 1 : 0);
       p2p::Task mask = and_over_all(&agreement, words.data(), kWordsPerRound + 1);
       HR_CO_TRY(co_await mask);
       found = std::any_of(words.begin(), words.end() - 1, [](std::uint64_t word) { return word != 0; });
@@ -132,7 +158,8 @@ p2p::Task agree_on_context(Agreement agreement, std::uint32_t* context, std::uin
           static_cast<std::uint32_t>(round) * kNumbersPerRound + choose(agreement, words.data(), attempt);
       const bool reserved = agreement.takes && is_free(number);
       if (reserved) take(number);
-      if (asserted != nullptr) *asserted = static_cast<std::uint32_t>(words.back() >> 1);
+      if (asserted != nullptr) *asserted = assertions_in(words.back());
+      if (agreement.takes) note_channels(number, words.back());
       if ((words.back() & 1) != 0) {
         *context = number * kContextSpacing;
         co_return kOk;
@@ -154,6 +181,12 @@ p2p::Task agree_on_context(Agreement agreement, std::uint32_t* context, std::uin
                      contexts_in_use(), kRounds * kNumbersPerRound);
     }
   }
+}
+
+int channels_of_context(std::uint32_t context) noexcept {
+  const auto& channels = state->channels;
+  const std::uint32_t number = context / kContextSpacing;
+  return number < channels.size() ? channels[number] : 1;
 }
 
 void release_context(std::uint32_t context) noexcept {

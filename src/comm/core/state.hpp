@@ -55,7 +55,12 @@ struct State {
   Communicator* parent = nullptr;                // the handle holds the reference; null if none, or freed
   Connections connections;
   std::vector<OpenPort> ports;
+  std::vector<std::uint8_t> channels;  // indexed by the number of a context; see channels_of_context()
 };
+
+// Returns the number of channels that all members of a context offer for communicators over several hosts, on which
+// they have agreed with the context; 1 for contexts that exist from the start.
+[[nodiscard]] int channels_of_context(std::uint32_t context) noexcept;
 
 // Null before init() and after finalize().
 extern LayerState<State> state;

@@ -30,6 +30,8 @@ constexpr unsigned kSpinsShared = 16;
 constexpr unsigned kYieldsShared = 64;
 constexpr unsigned kLookAtOthers = 256;
 constexpr double kSleepSeconds = 500e-6;
+// Arrivals on the second transport do not end a sleep.
+constexpr double kSleepBesideSecond = 200e-6;
 
 // Called by a transport under the channel's lock; may wait for the library lock.
 void fail_process(int proc, Status why) {
@@ -113,8 +115,17 @@ Status Channel::open(transport::Transport& over) {
   return kOk;
 }
 
+Status Channel::join(transport::Transport& over) {
+  HR_TRY(over.make_channel(number_, handlers_, &joined_));
+  second_whole_ = &over;
+  second_.store(joined_.get(), std::memory_order_release);
+  return kOk;
+}
+
 void Channel::close() {
-  if (transport_ != nullptr) static_cast<void>(transport_->finalize());
+  for (const auto* each : {&transport_, &joined_}) {
+    if (*each != nullptr) static_cast<void>((*each)->finalize());
+  }
 }
 
 // --- requests ---
@@ -216,7 +227,9 @@ Status Channel::cancel(Request& request) {
     arrive_cancel(own_, request.context_, cookie_of(operation));
   } else if (request.phase_ == Phase::kWaiting) {
     control(request.proc_, channel::plain(channel::Kind::kCancel, 0, cookie_of(operation), request.context_));
-    channels::ask_to_open(request.proc_, number_);
+    // A connection over a network opens the channel.
+    if (peers_[static_cast<std::size_t>(request.proc_)]->whole->reaches(own_))
+      channels::ask_to_open(request.proc_, number_);
   }
   return kOk;
 }
@@ -271,7 +284,7 @@ bool Channel::flush_busy() {
       continue;
     }
     to.busy = false;
-    to.eager_below = to.eager_bytes + 1;
+    to.eager_below = to.connected ? to.eager_bytes + 1 : 0;
     busy_[i] = busy_.back();
     busy_.pop_back();
   }
@@ -281,6 +294,8 @@ bool Channel::flush_busy() {
 bool Channel::poll() {
   channel::set_delivering(this);
   bool moved = transport_->progress();
+  if (transport::Transport* const second = second_.load(std::memory_order_acquire); second != nullptr) [[unlikely]]
+    moved |= second->progress();
   if (!busy_.empty()) [[unlikely]]
     moved |= flush_busy();
   if (moved && sleepers_ != 0) [[unlikely]]
@@ -301,7 +316,7 @@ bool Channel::has_unsent() noexcept {
   return std::any_of(all_.begin(), all_.end(), [this](const auto& each) {
     const Request& send = *each->request;
     const bool waits = !send.is_receive_ && send.phase_ == Request::Phase::kWaiting && each->freed && !send.complete();
-    return waits && send.proc_ != own_ && !whole_->has_left(send.proc_);
+    return waits && send.proc_ != own_ && !peers_[static_cast<std::size_t>(send.proc_)]->whole->has_left(send.proc_);
   });
 }
 
@@ -324,7 +339,8 @@ void Channel::wait_for(const Awaited& awaited, Done&& done) {
     if (armed) ++sleepers_;
     lock_.unlock();
     if (armed) {
-      transport_->sleep(*armed, kSleepSeconds);
+      const bool alone = second_.load(std::memory_order_relaxed) == nullptr;
+      transport_->sleep(*armed, alone ? kSleepSeconds : kSleepBesideSecond);
     } else if (rounds > spins) {
       ::sched_yield();
     } else {
@@ -374,10 +390,15 @@ Status Channel::probe(const Envelope& wanted, bool waits, Object* communicator, 
     message = here.find(wanted);
   }
   if (message == nullptr && waits)
-    wait_for({nullptr, communicator, wanted.source},
-             [&] { return (message = here.find(wanted)) != nullptr || !here.ended().ok(); });
+    wait_for({nullptr, communicator, wanted.source}, [&] {
+      return (message = here.find(wanted)) != nullptr || !here.ended().ok() ||
+             (failures_ != 0 && !can_arrive(communicator, wanted.source).ok());
+    });
   *found = message != nullptr;
-  if (message == nullptr) return here.ended();
+  if (message == nullptr) {
+    HR_TRY(here.ended());
+    return failures_ != 0 ? can_arrive(communicator, wanted.source) : Status(kOk);
+  }
   *completion = {};
   completion->source = message->envelope.source;
   completion->tag = message->envelope.tag;
@@ -414,12 +435,15 @@ bool Channel::try_end(std::uint32_t context, Status why) {
     finish(*receive->operation_, completion);
   }
   // A message that has left may still match, unless its communicator has ended in both processes: in that case it need
-  // not be waited for. Its data stays readable until its receiver has ended it too, or the program reuses it.
+  // not be waited for. Its data stays readable until its receiver has ended it too, or the program reuses it. So a
+  // receive may have asked for data of a send that has ended.
   for (const auto& each : all_) {
-    Request& send = *each->request;
-    const bool open = send.phase_ == Request::Phase::kQueued || send.phase_ == Request::Phase::kWaiting;
-    if (send.context_ != context || send.is_receive_ || !open || send.complete()) continue;
-    if (send.phase_ == Request::Phase::kQueued) send.link_.unlink();
+    using Phase = Request::Phase;
+    Request& request = *each->request;
+    const bool open = request.is_receive_ ? request.phase_ == Phase::kMoving
+                                          : request.phase_ == Phase::kQueued || request.phase_ == Phase::kWaiting;
+    if (request.context_ != context || !open || request.complete()) continue;
+    if (request.phase_ == Phase::kQueued) request.link_.unlink();
     Completion completion;
     completion.error = why;
     set_detail(std::string(text));

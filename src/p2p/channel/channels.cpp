@@ -40,7 +40,10 @@ struct Ending {
 
 // Process-wide state, created anew with each engine. Threads: library lock.
 struct State {
-  transport::Transport* over = nullptr;  // null: nothing is offered
+  transport::Transport* host = nullptr;     // null: nothing is offered to processes on this host
+  transport::Transport* network = nullptr;  // null: nothing is offered to processes on other hosts
+  int on_host = 1;                          // number of channels offered
+  int on_network = 1;                       // likewise
   std::array<std::unique_ptr<Channel>, kMost> open;
   bool hooked = false;
   std::vector<Ending> endings;
@@ -60,8 +63,11 @@ void end_contexts() {
 
 bool poll_others() {
   bool moved = false;
+  const auto failed = failed_processes();
   for (const auto& each : state.open) {
-    if (each != nullptr) moved |= each->try_round();
+    if (each == nullptr) continue;
+    moved |= each->try_round();
+    if (!failed.empty()) static_cast<void>(each->try_fail(failed));
   }
   if (!state.endings.empty()) end_contexts();
   if (state.tidy != nullptr) state.tidy();
@@ -70,36 +76,67 @@ bool poll_others() {
 
 bool on_round(void* /*argument*/) { return ++state.rounds % kRounds == 0 && poll_others(); }
 
+// Returns the number of channels for communicators over several hosts; `wanted`: if nothing limits it.
+int network_offer(int wanted) {
+  if (state.network == nullptr) return 1;
+  const bool alone = boot::processes().of_this_host().size() <= 1;
+  const int suitable = alone ? wanted : std::min(wanted, state.on_host);
+  const int number = std::min(suitable, state.network->most_channels() + 1);
+  if (number < suitable) {
+    const auto level = boot::identity().rank == 0 ? log::Level::kNote : log::Level::kDecision;
+    log::write(level,
+               "threads that communicate with other hosts share %d channel%s instead of %d: this process may open few "
+               "files for its connections (ulimit -n)",
+               number, number == 1 ? "" : "s", suitable);
+  }
+  return number;
+}
+
 }  // namespace
 
 bool offer() {
-  const auto active = transport::active();
-  const auto found = std::find_if(active.begin(), active.end(), [](auto* each) { return each->most_channels() > 0; });
-  if (found == active.end() || mem::maybe_device() || engine()->failure_watch != nullptr || state.over != nullptr)
+  if (mem::maybe_device() || engine()->failure_watch != nullptr || state.on_host > 1 || state.on_network > 1)
     return false;
+  transport::Transport* host = nullptr;
+  for (transport::Transport* each : transport::active()) {
+    if (each->most_channels() <= 0) continue;
+    // Processes offer their numbers through shared memory, which reaches this process as well.
+    (each->reaches(boot::identity().rank) ? host : state.network) = each;
+  }
   const auto chosen = static_cast<int>(knobs().channels);
   // There is one channel per thread that can run concurrently, in addition to channel 0.
   const int suitable = progress.own_cores == 1 ? 1 : progress.own_cores + 1;
-  const int number = std::min({chosen != 0 ? chosen : suitable, (*found)->most_channels() + 1, kMost});
-  if (number <= 1) return false;
-  state.over = *found;
-  state.over->offer_channels(number);
-  log::write(log::Level::kDecision, "channels: %d", number);
-  return true;
+  const int wanted = std::min(chosen != 0 ? chosen : suitable, kMost);
+  if (host != nullptr) state.on_host = std::min(wanted, host->most_channels() + 1);
+  if (state.on_host > 1) {
+    state.host = host;
+    host->offer_channels(state.on_host);
+    log::write(log::Level::kDecision, "channels: %d", state.on_host);
+  }
+  state.on_network = network_offer(wanted);
+  if (state.on_network > 1) log::write(log::Level::kDecision, "channels over several hosts: %d", state.on_network);
+  return state.on_host > 1 || state.on_network > 1;
 }
 
 int offered_by(int proc) noexcept {
-  if (state.over == nullptr || !state.over->reaches(proc)) return 1;
-  return std::max(state.over->channels_of(proc), 1);
+  if (state.host == nullptr || !state.host->reaches(proc)) return 1;
+  return std::max(state.host->channels_of(proc), 1);
 }
 
-Channel* at(int number) {
+int offered_over_hosts() noexcept { return state.on_network; }
+
+Channel* at(int number, bool over_hosts) {
   auto& slot = state.open[static_cast<std::size_t>(number)];
-  if (slot != nullptr) return slot.get();
-  auto made = std::make_unique<Channel>(number);
-  if (!made->open(*state.over).ok()) return nullptr;
-  slot = std::move(made);
-  if (!std::exchange(state.hooked, true)) add_hook(on_round, nullptr);
+  if (slot == nullptr) {
+    auto made = std::make_unique<Channel>(number);
+    if (!made->open(state.host != nullptr ? *state.host : *state.network).ok()) {
+      made->close();
+      return nullptr;
+    }
+    slot = std::move(made);
+    if (!std::exchange(state.hooked, true)) add_hook(on_round, nullptr);
+  }
+  if (over_hosts && !slot->is_over(*state.network) && !slot->join(*state.network).ok()) return nullptr;
   return slot.get();
 }
 
@@ -110,11 +147,11 @@ void ask_to_open(int proc, int number) {
   if (ask_other != nullptr) ask_other(proc, number);
 }
 
-void open_for(int from, std::uint64_t number) {
-  const int own = state.over == nullptr ? 1 : offered_by(boot::identity().rank);
+void open_for(int from, std::uint64_t number, bool over_hosts) {
+  const int own = over_hosts ? state.on_network : state.on_host;
   if (number == 0 || number >= static_cast<std::uint64_t>(own))
     return drop_message(from, "it asks for a channel that this process does not offer");
-  if (at(static_cast<int>(number)) == nullptr) static_cast<void>(take_detail());
+  if (at(static_cast<int>(number), over_hosts) == nullptr) static_cast<void>(take_detail());
 }
 
 void end(int number, std::uint32_t context, Status why) {
@@ -155,7 +192,8 @@ void finalize() {
     if (each != nullptr) each->close();
     each.reset();
   }
-  state.over = nullptr;
+  state.host = state.network = nullptr;
+  state.on_host = state.on_network = 1;
   state.endings.clear();
   state.tidy = nullptr;
 }

@@ -134,6 +134,10 @@ void Channel::begin_receive_slowly(ChannelOperation& operation, Queues& here) {
     here.take(*message);
     return take_message(operation, message);
   }
+  if (failures_ != 0) {
+    completion.error = can_arrive(communicator_of(operation), request.source_);
+    if (!completion.error.ok()) return finish(operation, completion);
+  }
   request.phase_ = Request::Phase::kPosted;
   here.post(request);
 }

@@ -5,19 +5,29 @@
 
 #include "base/knobs.hpp"
 #include "base/lock.hpp"
+#include "boot/boot.hpp"
 #include "p2p/channel.hpp"
 #include "p2p/channel/arrivals.hpp"
+#include "p2p/process_failure.hpp"
 
 namespace hr::p2p {
 
 using channel::Kind;
 
 Status Channel::connect(Peer& to) {
-  HR_TRY(transport_->connect(to.proc));
-  const transport::Caps caps = transport_->caps(to.proc);
+  if (to.failed) {
+    const LibraryGuard guard;
+    return failure_error(to.proc);
+  }
+  const bool first = transport_->reaches(to.proc);
+  to.over = first ? transport_.get() : second_.load(std::memory_order_acquire);
+  to.whole = first ? whole_ : second_whole_;
+  if (to.over == nullptr) return fail(Errc::kOther, "channel %d has no path to rank %d", number_, to.proc);
+  HR_TRY(to.over->connect(to.proc));
+  const transport::Caps caps = to.over->caps(to.proc);
   to.eager_bytes = std::min(caps.eager_bytes != 0 ? caps.eager_bytes : knobs().eager_bytes, caps.max_payload);
   to.chunk = caps.chunk_bytes;
-  to.memory = whole_->caps(to.proc).remote_read ? whole_ : nullptr;
+  to.memory = to.whole->caps(to.proc).remote_read ? to.whole : nullptr;
   to.connected = true;
   to.eager_below = to.eager_bytes + 1;
   return kOk;
@@ -29,7 +39,9 @@ Status Channel::peer(int proc, Peer** out) {
     entry = std::make_unique<Peer>();
     entry->proc = proc;
     const LibraryGuard guard;
-    const auto peer_class = proc == own_ ? counters::PeerClass::kSelf : counters::PeerClass::kHost;
+    const auto peer_class = proc == own_                           ? counters::PeerClass::kSelf
+                            : boot::processes().on_this_host(proc) ? counters::PeerClass::kHost
+                                                                   : counters::PeerClass::kOtherHost;
     entry->sent = &counts_.peers[&counters::row_of(proc, peer_class) - counters::page.peers].sent;
   }
   *out = entry.get();
@@ -70,14 +82,18 @@ bool Channel::try_send(Peer& to, ChannelOperation& operation) {
   const bool eager = !request.synchronous_ && operation.bytes <= to.eager_bytes;
   const channel::RtsBody body{cookie_of(operation), reinterpret_cast<std::uint64_t>(operation.data)};
   const Status status =
-      eager ? transport_->send(to.proc, channel::envelope(Kind::kEager, envelope, operation.bytes), operation.data,
-                               operation.bytes)
-            : transport_->send(to.proc, channel::envelope(Kind::kRts, envelope, operation.bytes), &body, sizeof body);
+      eager ? to.over->send(to.proc, channel::envelope(Kind::kEager, envelope, operation.bytes), operation.data,
+                            operation.bytes)
+            : to.over->send(to.proc, channel::envelope(Kind::kRts, envelope, operation.bytes), &body, sizeof body);
   if (status.is_again()) return false;
   request.phase_ = Request::Phase::kWaiting;
   if (eager || !status.ok()) {
     Completion completion;
     completion.error = status;
+    if (!status.ok()) {
+      const LibraryGuard guard;
+      if (has_failed(to.proc)) completion.error = failure_error(to.proc);
+    }
     finish(operation, completion);
   }
   return true;
@@ -131,10 +147,10 @@ Status Channel::send(const ChannelBuffer& data, int proc, const Envelope& envelo
   if (const Peer* to = peers_[static_cast<std::size_t>(proc)].get();
       to != nullptr && data.bytes < to->eager_below && mode != Mode::kSynchronous && data.view == nullptr) [[likely]] {
     const Status status =
-        transport_->send(proc, channel::envelope(Kind::kEager, envelope, data.bytes), data.data, data.bytes);
-    if (!status.is_again()) [[likely]] {
+        to->over->send(proc, channel::envelope(Kind::kEager, envelope, data.bytes), data.data, data.bytes);
+    if (status.ok()) [[likely]] {
       counters::count_sent(counts_, *to->sent, data.bytes);
-      return status;
+      return kOk;
     }
   }
   Peer* to = nullptr;
@@ -160,7 +176,7 @@ Status Channel::isend(const ChannelBuffer& data, int proc, const Envelope& envel
   if (const Peer* to = peers_[static_cast<std::size_t>(proc)].get();
       to != nullptr && data.bytes < to->eager_below && mode != Mode::kSynchronous && data.view == nullptr) [[likely]] {
     const Status status =
-        transport_->send(proc, channel::envelope(Kind::kEager, envelope, data.bytes), data.data, data.bytes);
+        to->over->send(proc, channel::envelope(Kind::kEager, envelope, data.bytes), data.data, data.bytes);
     if (status.ok()) [[likely]] {
       counters::count_sent(counts_, *to->sent, data.bytes);
       *out = done_;
@@ -254,10 +270,11 @@ void Channel::control(int proc, const transport::Header& header, const void* pay
   Peer* to = nullptr;
   if (!peer(proc, &to).ok()) {
     static_cast<void>(take_detail());
+    if (to->failed) return;
     to->eager_below = 0;
   } else if (to->controls.empty()) {
-    // If sending fails permanently, a report of the transport has already ended the operations with that process.
-    if (!transport_->send(proc, header, payload, bytes).is_again()) return;
+    // If sending fails permanently, a report of the transport ends the operations with that process.
+    if (!to->over->send(proc, header, payload, bytes).is_again()) return;
   }
   Control& waiting = to->controls.emplace_back();
   waiting.header = header;
@@ -274,10 +291,10 @@ bool Channel::flush(Peer& to) {
     to.eager_below = 0;
     return false;
   }
-  const bool left = whole_->has_left(to.proc);
+  const bool left = to.whole->has_left(to.proc);
   while (!to.controls.empty()) {
     const Control& first = to.controls.front();
-    if (transport_->send(to.proc, first.header, first.payload, first.bytes).is_again() && !left) return moved;
+    if (to.over->send(to.proc, first.header, first.payload, first.bytes).is_again() && !left) return moved;
     to.controls.erase(to.controls.begin());
     moved = true;
   }
@@ -298,8 +315,8 @@ bool Channel::flush(Peer& to) {
   while (Request* send = to.streams.front()) {
     ChannelOperation& operation = *send->operation_;
     const std::size_t piece = std::min(to.chunk, operation.total - operation.moved);
-    const Status status = transport_->send(to.proc, channel::plain(Kind::kData, operation.receiver, operation.moved),
-                                           operation.data + operation.moved, piece);
+    const Status status = to.over->send(to.proc, channel::plain(Kind::kData, operation.receiver, operation.moved),
+                                        operation.data + operation.moved, piece);
     if (status.is_again() && !left) return moved;
     operation.moved += piece;
     moved = true;

@@ -18,6 +18,7 @@
 #include "p2p/protocol/freed_exports.hpp"
 #include "p2p/protocol/rendezvous.hpp"
 #include "p2p/wait/round_watch.hpp"
+#include "transport/network/channels.hpp"
 
 namespace hr::p2p {
 
@@ -83,8 +84,12 @@ Status init() {
   the_engine->done = completed_request(Completion{});
   if (the_engine->done == nullptr) return fail(Errc::kNoMem, "no address space for requests");
   begin_progress();
-  set_active_message_handler(ActiveMessageId::kOpenChannel,
-                             [](const ActiveMessage& message) { channels::open_for(message.from, message.subject); });
+  set_active_message_handler(ActiveMessageId::kOpenChannel, [](const ActiveMessage& message) {
+    channels::open_for(message.from, message.subject, false);
+  });
+  transport::network::channel_maker = [](int from, int number) {
+    channels::open_for(from, static_cast<std::uint64_t>(number), true);
+  };
   channels::ask_with([](int proc, int number) {
     send_active_message(proc, ActiveMessageId::kOpenChannel, static_cast<std::uint64_t>(number), nullptr, 0);
   });

@@ -22,11 +22,19 @@ void Tcp::drain(std::span<Peer* const> peers) {
 // If a process closed its connections while others still send, their messages would be lost. So all processes send what
 // is queued, then wait for one another, and continue to receive meanwhile.
 Status Tcp::finalize() {
+  if (whole_ != nullptr) {
+    retire();
+    return kOk;
+  }
   std::vector<Peer*> all;
   for (auto& each : peers_) {
     if (each != nullptr) all.push_back(each.get());
   }
   drain(all);
+  network::wait_until(*this, [this] {
+    return std::ranges::all_of(connections_,
+                               [](const auto& each) { return each->stage != Stage::kLeft || each->unsent.empty(); });
+  });
   closing_ = true;  // faster processes close already
   const Status status = late_ ? Status(kOk) : network::wait_for_all(*this);
   for (Peer* const each : all) drop_queue(*each);
@@ -78,6 +86,7 @@ Tcp::~Tcp() {
     if (each->reserved != nullptr) buffers_.give_back(each->reserved);
   }
   for (auto& each : connections_) close(*each);
+  for (const Handed& each : handed_) ::close(each.socket);
   if (listener_ >= 0) ::close(listener_);
   if (events_ >= 0) ::close(events_);
 }

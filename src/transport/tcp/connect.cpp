@@ -15,6 +15,7 @@
 #include "base/clock.hpp"
 #include "base/dropped.hpp"
 #include "base/knobs.hpp"
+#include "base/lock.hpp"
 #include "base/log.hpp"
 #include "base/machine.hpp"
 #include "transport/tcp/endpoint.hpp"
@@ -83,6 +84,16 @@ void Tcp::watch_some() {
 }
 
 Status Tcp::address_of(Peer& peer) {
+  if (whole_ != nullptr) {
+    const LibraryGuard guard;
+    Peer& known = whole_->peer(peer.proc);
+    HR_TRY(whole_->address_of(known));
+    peer.address = known.address;
+    peer.key = known.key;
+    peer.host = known.host;
+    return kOk;
+  }
+  if (peer.address.ss_family != AF_UNSPEC) return kOk;
   std::vector<std::byte> address;
   if (static_cast<std::size_t>(peer.proc) < job_size_) {
     HR_TRY(places_.fetch(peer.proc, &address, &peer.host));
@@ -129,7 +140,7 @@ void Tcp::dial(Peer& peer) {
     ::close(socket);
     return fail_path(peer, error);
   }
-  Connection* const made = add(socket, false);
+  Connection* const made = add(socket, false, EPOLL_CTL_ADD);
   if (made == nullptr) return fail_path(peer, errno);
   made->peer = &peer;
   peer.out = made;
@@ -143,13 +154,13 @@ void Tcp::dial(Peer& peer) {
   watch(*made, true);
 }
 
-Connection* Tcp::add(int socket, bool accepted) {
+Connection* Tcp::add(int socket, bool accepted, int operation) {
   auto made = std::make_unique<Connection>();
   made->socket = socket;
   made->accepted = accepted;
   made->since = now_seconds();
   epoll_event event{.events = EPOLLIN, .data = {.ptr = made.get()}};
-  if (::epoll_ctl(events_, EPOLL_CTL_ADD, socket, &event) != 0) {
+  if (::epoll_ctl(events_, operation, socket, &event) != 0) {
     ::close(socket);
     return nullptr;
   }
@@ -161,7 +172,7 @@ Connection* Tcp::add(int socket, bool accepted) {
 void Tcp::close(Connection& connection) {
   if (connection.stage == Stage::kClosed) return;
   connection.stage = Stage::kClosed;
-  ::close(std::exchange(connection.socket, -1));
+  if (connection.socket >= 0) ::close(std::exchange(connection.socket, -1));
   std::erase(unproven_, &connection);
   has_closed_ = true;
   if (connection.peer == nullptr) return;
@@ -180,7 +191,7 @@ void Tcp::accept_some() {
       return listen(false);
     }
     configure(socket);
-    Connection* const made = add(socket, true);
+    Connection* const made = add(socket, true, EPOLL_CTL_ADD);
     if (made == nullptr) continue;
     unproven_.push_back(made);
     if (unproven_.size() > kMostUnproven) {
@@ -206,7 +217,7 @@ void Tcp::connected(Connection& connection) {
   to.unanswered_since = 0;
   connection.stage = Stage::kGreeting;
   watch(connection, false);
-  connection.hello = make_hello(to.key, to.own_name);
+  connection.hello = make_hello(to.key, to.own_name, channel_);
   // A new connection has room for it.
   if (::send(connection.socket, &connection.hello, sizeof(Hello), MSG_NOSIGNAL) != sizeof(Hello)) try_again(connection);
 }
@@ -261,16 +272,19 @@ void Tcp::read_hello(Connection& connection) {
 }
 
 void Tcp::name(Connection& connection) {
-  const std::uint64_t name = connection.hello.name;
-  const int proc = name <= UINT32_MAX ? names_.proc_of(static_cast<std::uint32_t>(name), names_.own_secret()) : -1;
-  if (proc < 0) return;
+  const int proc = names_.proc_of(connection.hello.name, names_.own_secret());
+  if (connection.hello.channel != 0) return pass_on(connection, proc);
+  if (proc >= 0) welcome(connection, proc);
+}
+
+void Tcp::welcome(Connection& connection, int proc) {
   Peer& from = peer(proc);
   if (from.was_named || from.failure != 0) {
-    drop_message(proc, "it has connected before, or the path to it has failed");
+    drop(proc, "it has connected before, or the path to it has failed");
     return close(connection);
   }
-  const Welcome welcome = make_welcome(key_, connection.hello.challenge);
-  if (::send(connection.socket, &welcome, sizeof welcome, MSG_NOSIGNAL) != sizeof welcome) return close(connection);
+  const Welcome answer = make_welcome(key_, connection.hello.challenge);
+  if (::send(connection.socket, &answer, sizeof answer, MSG_NOSIGNAL) != sizeof answer) return close(connection);
   std::erase(unproven_, &connection);
   from.was_named = true;
   from.connections.push_back(&connection);

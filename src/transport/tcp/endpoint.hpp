@@ -1,19 +1,28 @@
 // Tcp: the transport over TCP sockets: one listening socket, and connections that are made when a process first sends.
 //
-// Its functions are in files by subject: start-up (start.cpp), connections and their proof (connect.cpp), the failure
-// of paths (failure.cpp), sending (send.cpp), rendezvous (rendezvous.cpp), receiving and progress (receive.cpp),
-// closing (close.cpp).
+// Its functions are in files by subject: start-up (start.cpp), connections and their proof (connect.cpp), channels
+// (channel.cpp), the failure of paths (failure.cpp), sending (send.cpp), rendezvous (rendezvous.cpp), receiving and
+// progress (receive.cpp), closing (close.cpp).
+//
+// A channel (Transport::make_channel()) is an object of this class, too, with peers, connections and descriptors of its
+// own. It has no listening socket: the transport itself, its `whole`, accepts all connections, checks their proofs, and
+// hands over those that name a channel. The channel takes a connection in its next round of progress, which an event
+// of its own descriptor starts.
 //
 // Anybody may connect: a connection that has not proven the key is closed after a second, or earlier if there are many,
 // and nothing but its proof is read (handshake.hpp). The data of a rendezvous is received where the program wants it.
 //
-// Owner: the registry of transports. Threads: library lock, except those of arm(), sleep() and wake().
+// Owner: the registry of transports; of a channel, p2p/. Threads: library lock, or the channel's lock, except sleep()
+// and wake(). A channel takes the library lock for addresses, dropped messages and error texts; hand_over() is called
+// with the library lock, and does not wait for the channel's.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <span>
@@ -52,10 +61,14 @@ class Tcp final : public Transport {
         names_(job),
         places_("tcp", job.size),
         peers_(static_cast<std::size_t>(job.size)),
-        job_size_(static_cast<std::size_t>(job.size)) {}
+        job_size_(static_cast<std::size_t>(job.size)),
+        others_(job_size_ - std::min(job_size_, job.processes.of_this_host().size())) {}
+  // A channel of `whole`.
+  Tcp(Tcp& whole, int number, const Handlers& handlers);
   ~Tcp() override;
 
   Status create();
+  Status open_events();
   Status open() override { return late_ ? kOk : places_.prefetch(); }
 
   [[nodiscard]] std::string_view name() const noexcept override { return "tcp"; }
@@ -104,6 +117,9 @@ class Tcp final : public Transport {
   [[nodiscard]] int arrivals() const noexcept override { return events_; }
   [[nodiscard]] bool arm_arrivals() override;
 
+  [[nodiscard]] int most_channels() const noexcept override;
+  Status make_channel(int number, const Handlers& handlers, std::unique_ptr<Transport>* out) override;
+
   Status describe(std::string* address) override;
   Status set_peer_address(int proc, const std::string& address) override;
   bool disconnect(std::span<const int> procs) override;
@@ -133,10 +149,12 @@ class Tcp final : public Transport {
   }
 
   // --- connect.cpp ---
+  // Sets the peer's address, key and host.
   Status address_of(Peer& peer);
   // Starts to connect; a failure is that of the path.
   void dial(Peer& peer);
-  Connection* add(int socket, bool accepted);
+  // `operation`: of epoll_ctl(). Null, with the socket closed, on an error.
+  Connection* add(int socket, bool accepted, int operation);
   void close(Connection& connection);
   void accept_some();
   // Accepts connections, or leaves them to the system.
@@ -154,8 +172,23 @@ class Tcp final : public Transport {
   void read_welcome(Connection& connection);
   // Finds the process to which a proven connection belongs.
   void name(Connection& connection);
+  // Answers the other side's proof, which was the right one.
+  void welcome(Connection& connection, int proc);
   void opened(Connection& connection, Peer& peer);
   void check_connections(double now);
+
+  // --- channel.cpp ---
+  // Hands a connection over to the channel that it names.
+  void pass_on(Connection& connection, int proc);
+  // Called by a channel: accepts connections of the whole, unless another thread has the library lock.
+  void accept_beside();
+  // Called by the whole. False if this channel cannot take the connection.
+  [[nodiscard]] bool hand_over(const Handed& connection);
+  void take_handed();
+  // Ends this channel. Its connections are closed with the whole, which serves them until then.
+  void retire();
+  void leave_to_whole(Connection& connection);
+  void serve_left(Connection& connection, std::uint32_t events);
 
   // --- send.cpp ---
   // Messages are accepted once the connection is open and the system has accepted all earlier ones, apart from data:
@@ -193,6 +226,8 @@ class Tcp final : public Transport {
 
   // --- failure.cpp ---
   [[nodiscard]] Status why_failed(const Peer& peer) const;
+  // Counts a message that was dropped.
+  static void drop(int proc, const char* why) noexcept;
   void fail_path(Peer& peer, int error, const char* why = nullptr);
   // A peer has sent bytes that this library does not send.
   void malformed(Peer& peer);
@@ -209,7 +244,13 @@ class Tcp final : public Transport {
   void drain(std::span<Peer* const> peers);
 
   int rank_;
-  bool late_;  // created only by this process of the job, for processes of other jobs
+  bool late_;             // created only by this process of the job, for processes of other jobs
+  Tcp* whole_ = nullptr;  // null, unless this is a channel
+  std::uint32_t channel_ = 0;
+  unsigned rounds_alone_ = 0;   // rounds of progress of this channel
+  std::vector<Tcp*> channels_;  // of the whole, indexed by number; null: not made, or ended
+  std::mutex handed_mutex_;
+  std::vector<Handed> handed_;  // guarded by handed_mutex_
   const Handlers& handlers_;
   network::Names names_;
   network::Addresses places_;
@@ -224,6 +265,7 @@ class Tcp final : public Transport {
   std::string own_address_;
   std::vector<std::unique_ptr<Peer>> peers_;  // indexed by process
   std::size_t job_size_;
+  std::size_t others_;                             // processes of the job on other hosts
   std::vector<std::vector<std::byte>> addresses_;  // indexed by process; only for those of other jobs
   network::Unwatched unwatched_;
   std::vector<std::unique_ptr<Connection>> connections_;

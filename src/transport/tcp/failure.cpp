@@ -12,6 +12,7 @@
 #include "base/clock.hpp"
 #include "base/dropped.hpp"
 #include "base/knobs.hpp"
+#include "base/lock.hpp"
 #include "boot/process_name.hpp"
 #include "transport/tcp/endpoint.hpp"
 
@@ -25,9 +26,15 @@ constexpr double kTickConnecting = 0.01;  // while some are being made
 }  // namespace
 
 Status Tcp::why_failed(const Peer& peer) const {
+  const LibraryGuard guard;
   return fail(Errc::kOther, "the path to %s%s%s by the network (tcp, interface %s) has failed: %s",
               boot::process_name(boot::processes(), peer.proc).c_str(), peer.host.empty() ? "" : " on host ",
               peer.host.c_str(), interface_.name.c_str(), peer.why != nullptr ? peer.why : std::strerror(peer.failure));
+}
+
+void Tcp::drop(int proc, const char* why) noexcept {
+  const LibraryGuard guard;
+  drop_message(proc, why);
 }
 
 void Tcp::fail_path(Peer& peer, int error, const char* why) {
@@ -40,7 +47,7 @@ void Tcp::fail_path(Peer& peer, int error, const char* why) {
 }
 
 void Tcp::malformed(Peer& peer) {
-  drop_message(peer.proc, "it has sent bytes that this library does not send (does it run another version?)");
+  drop(peer.proc, "it has sent bytes that this library does not send (does it run another version?)");
   fail_path(peer, EPROTO, "it has sent bytes that this library does not send");
   // Nothing that follows on its connections can be understood.
   while (!peer.connections.empty()) close(*peer.connections.front());

@@ -29,8 +29,8 @@ bool are_equal(std::uint64_t one, std::uint64_t other) noexcept {
 
 }  // namespace
 
-Hello make_hello(const Nonce& key, std::uint32_t name) {
-  Hello made{kHello, name, make_nonce(), 0};
+Hello make_hello(const Nonce& key, std::uint32_t name, std::uint32_t channel) {
+  Hello made{kHello, name, channel, make_nonce(), 0};
   made.proof = proof_of(key, made);
   return made;
 }

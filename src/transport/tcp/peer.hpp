@@ -4,7 +4,8 @@
 // peer has made, if there is one when this process first sends, otherwise its own. If both connect at the same time,
 // each keeps its own to send, and nothing needs to be agreed. It receives on all of them.
 //
-// Owner: the transport. A closed connection is deleted at the end of a round of progress. Threads: library lock.
+// Owner: the transport. A closed connection is deleted at the end of a round of progress. Threads: library lock, or the
+// lock of the channel (endpoint.hpp).
 #pragma once
 
 #include <sys/socket.h>
@@ -65,6 +66,8 @@ enum class Stage : std::uint8_t {
   kGreeting,    // the other side's Hello or Welcome has not arrived completely
   kUnnamed,     // proven, but its name is not known yet: that of a process of another job
   kOpen,
+  kLeft,  // of a channel that has ended: the rest of a message is sent; what arrives is dropped, so that the other
+          // process can send
   kClosed,
 };
 
@@ -84,6 +87,14 @@ struct Connection {
   std::uint64_t number = 0;
   std::size_t offset = 0;
   std::size_t left = 0;
+  std::vector<std::byte> unsent;  // in stage kLeft
+};
+
+// A proven connection for a channel, which the channel has not taken yet.
+struct Handed {
+  int socket;
+  int proc;
+  Hello hello;
 };
 
 // Data that this process keeps for a peer, until the peer has fetched or declined it.

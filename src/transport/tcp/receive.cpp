@@ -9,7 +9,6 @@
 #include <cstring>
 #include <utility>
 
-#include "base/dropped.hpp"
 #include "transport/tcp/endpoint.hpp"
 
 namespace hr::transport::tcp {
@@ -19,6 +18,8 @@ namespace {
 constexpr int kReadsAtOnce = 8;
 // Rounds in which something happens before silent hosts are looked for.
 constexpr int kRoundsPerTick = 256;
+// Rounds of a channel before connections of the whole are accepted.
+constexpr unsigned kRoundsAlone = 1024;
 
 }  // namespace
 
@@ -31,12 +32,16 @@ bool Tcp::progress() {
     const epoll_event& event = events[static_cast<std::size_t>(i)];
     if (event.data.ptr == nullptr) {
       accept_some();
+    } else if (event.data.ptr == &handed_) {
+      take_handed();
+      any = true;
     } else {
       any |= serve(*static_cast<Connection*>(event.data.ptr), event.events);
     }
   }
   if (!unwatched_.empty()) [[unlikely]]
     watch_some();
+  if (whole_ != nullptr && ++rounds_alone_ % kRoundsAlone == 0) accept_beside();
   if (count <= 0 || ++rounds_ % kRoundsPerTick == 0 || !connecting_.empty() || !unproven_.empty())
     tick(count < static_cast<int>(events.size()));
   if (!broken_.empty()) [[unlikely]]
@@ -63,6 +68,9 @@ bool Tcp::serve(Connection& connection, std::uint32_t events) {
       return false;
     case Stage::kOpen:
       break;
+    case Stage::kLeft:
+      serve_left(connection, events);
+      return false;
     case Stage::kClosed:
       return false;
   }
@@ -164,7 +172,7 @@ void Tcp::deliver(Connection& connection, const FrameHead& head, const std::byte
     case Frame::kDecline: {
       const auto found = sources_.find(head.words[0]);
       if (found == sources_.end() || found->second.peer != &from || found->second.wanted != 0)
-        return drop_message(from.proc, "it declines the data of no pending rendezvous");
+        return drop(from.proc, "it declines the data of no pending rendezvous");
       return end_source(head.words[0], kOk);
     }
     case Frame::kDisconnect:

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/dropped.hpp"
 #include "transport/tcp/endpoint.hpp"
 
 namespace hr::transport::tcp {
@@ -30,7 +29,7 @@ void Tcp::start_source(Peer& peer, std::uint64_t number, std::uint64_t bytes) {
   const auto found = sources_.find(number);
   if (found == sources_.end() || found->second.peer != &peer || found->second.wanted != 0 ||
       bytes > found->second.bytes || bytes == 0) {
-    return drop_message(peer.proc, "it fetches the data of no pending rendezvous");
+    return drop(peer.proc, "it fetches the data of no pending rendezvous");
   }
   found->second.wanted = bytes;
   peer.streams.push_back(&found->second);

@@ -44,8 +44,7 @@ Status Tcp::create() {
   HR_TRY(choose_interface(listens(), &interface_));
   cost_ = kUnstated;
   if (interface_.bytes_per_second > 0) cost_.bytes_per_second = interface_.bytes_per_second;
-  events_ = ::epoll_create1(EPOLL_CLOEXEC);
-  if (events_ < 0) return failed("epoll_create1", interface_);
+  HR_TRY(open_events());
   sockaddr_storage address = interface_.address;
   listener_ = ::socket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (listener_ < 0) return failed("socket", interface_);
@@ -57,7 +56,6 @@ Status Tcp::create() {
   if (::getsockname(listener_, generic, &length) != 0) return failed("getsockname", interface_);
   epoll_event event{.events = EPOLLIN, .data = {.ptr = nullptr}};
   if (::epoll_ctl(events_, EPOLL_CTL_ADD, listener_, &event) != 0) return failed("epoll_ctl", interface_);
-  HR_TRY(sleepers_.open(events_));
   log::write(log::Level::kDecision, "tcp: listens at %s on interface %s", text_of(address).c_str(),
              interface_.name.c_str());
   const auto bytes = std::as_bytes(std::span(&address, 1)).first(length_of(address));
@@ -65,6 +63,12 @@ Status Tcp::create() {
   for (const std::uint64_t part : key_) network::append_secret(part, &place);
   own_address_ = "tcp:" + network::encode(place);
   return late_ ? kOk : network::publish_address("tcp", rank_, place, host_name());
+}
+
+Status Tcp::open_events() {
+  events_ = ::epoll_create1(EPOLL_CLOEXEC);
+  if (events_ < 0) return failed("epoll_create1", interface_);
+  return sleepers_.open(events_);
 }
 
 Status Tcp::describe(std::string* address) {

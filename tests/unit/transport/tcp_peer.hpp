@@ -48,13 +48,19 @@ class TcpPeer {
     return made;
   }
   // Connects with a proof, and waits for the answer.
-  void connect() {
-    socket_ = dial();
-    const Hello hello = make_hello(key_, kPeer);
-    require(::send(socket_, &hello, sizeof hello, 0) == sizeof hello);
+  void connect() { socket_ = connect_to(0, nullptr); }
+  // Likewise to a channel, which may be null until this process has made it; returns the socket.
+  [[nodiscard]] int connect_to(std::uint32_t number, const std::unique_ptr<Transport>* channel) {
+    const int made = dial();
+    const Hello hello = make_hello(key_, kPeer, number);
+    require(::send(made, &hello, sizeof hello, 0) == sizeof hello);
     Welcome welcome{};
-    while (::recv(socket_, &welcome, sizeof welcome, MSG_DONTWAIT) != sizeof welcome) transport_->progress();
+    while (::recv(made, &welcome, sizeof welcome, MSG_DONTWAIT) != sizeof welcome) {
+      transport_->progress();
+      if (channel != nullptr && *channel != nullptr) (*channel)->progress();
+    }
     require(is_proven(key_, hello.challenge, welcome));
+    return made;
   }
 
  private:

@@ -10,6 +10,7 @@
 
 #include "base/clock.hpp"
 #include "tcp_peer.hpp"
+#include "transport/network/channels.hpp"
 #include "transport/tcp/frame.hpp"
 
 namespace hr::transport::tcp {
@@ -167,6 +168,160 @@ TEST(TcpStream, AMalformedFrameEndsThePath) {
     ASSERT_EQ(::send(peer.socket(), &head, sizeof head, 0), static_cast<ssize_t>(sizeof head));
     EXPECT_TRUE(is_closed(peer.socket(), peer.transport())) << static_cast<unsigned>(head.kind);
   }
+}
+
+// --- Channels ---
+
+std::vector<int> on_channel;  // words of the messages that a channel has received
+
+Handlers handlers_of_channel() {
+  Handlers handlers;
+  handlers.of_kind.fill([](int from, const Header& header, const std::byte*, std::size_t) {
+    EXPECT_EQ(from, kPeer);
+    on_channel.push_back(static_cast<int>(header.words[1]));
+  });
+  return handlers;
+}
+
+void send_word(int socket, std::uint64_t word) {
+  const FrameHead head{Frame::kMessage, 0, {3, word, 0}};
+  ASSERT_EQ(::send(socket, &head, sizeof head, MSG_NOSIGNAL), static_cast<ssize_t>(sizeof head));
+}
+
+void wait_for(std::size_t count, Transport& transport) {
+  for (const double end = now_seconds() + kLimit; on_channel.size() < count && now_seconds() < end;)
+    transport.progress();
+}
+
+// The transport that a connection asks for, as long as the test runs.
+struct Asked {
+  Asked(TcpPeer& peer, const Handlers& handlers, int offered) : peer(peer), handlers(handlers), offered(offered) {
+    current = this;
+    network::channel_maker = [](int from, int number) {
+      EXPECT_EQ(from, kPeer);
+      ++current->times;
+      if (number < current->offered)
+        EXPECT_TRUE(current->peer.transport().make_channel(number, current->handlers, &current->made).ok());
+    };
+  }
+  ~Asked() {
+    network::channel_maker = nullptr;
+    if (made != nullptr) EXPECT_TRUE(made->finalize().ok());
+  }
+  Asked(const Asked&) = delete;
+  Asked& operator=(const Asked&) = delete;
+
+  static inline Asked* current = nullptr;
+  TcpPeer& peer;
+  const Handlers& handlers;
+  int offered;
+  int times = 0;
+  std::unique_ptr<Transport> made;
+};
+
+TEST(TcpChannel, AConnectionReachesTheChannelThatItNames) {
+  on_channel.clear();
+  arrived.clear();
+  const Handlers handlers = handlers_that_take();
+  const Handlers of_channel = handlers_of_channel();
+  TcpPeer peer(handlers);
+  peer.connect();
+  Asked asked(peer, of_channel, 4);
+  const int socket = peer.connect_to(3, &asked.made);
+  EXPECT_EQ(asked.times, 1);
+  send_word(socket, 5);
+  send_word(peer.socket(), 6);
+  send_word(socket, 7);
+  wait_for(2, *asked.made);
+  for (const double end = now_seconds() + kLimit; arrived.empty() && now_seconds() < end;) peer.transport().progress();
+  EXPECT_EQ(on_channel, (std::vector<int>{5, 7}));
+  ASSERT_EQ(arrived.size(), 1U);
+  EXPECT_EQ(arrived[0].number, 6U);
+  // Messages of the channel leave on its connection.
+  ASSERT_TRUE(asked.made->connect(kPeer).ok());
+  ASSERT_TRUE(asked.made->send(kPeer, Header{{3, 8, 0}}, nullptr, 0).ok());
+  FrameHead head{};
+  ASSERT_EQ(::recv(socket, &head, sizeof head, MSG_WAITALL), static_cast<ssize_t>(sizeof head));
+  EXPECT_EQ(head.words[1], 8U);
+  ::close(socket);
+}
+
+TEST(TcpChannel, AProcessConnectsToAChannelOnce) {
+  const Handlers handlers = handlers_that_take();
+  const Handlers of_channel = handlers_of_channel();
+  TcpPeer peer(handlers);
+  Asked asked(peer, of_channel, 4);
+  const int first = peer.connect_to(1, &asked.made);
+  const Hello again = make_hello(peer.key(), kPeer, 1);
+  const int second = peer.dial();
+  ASSERT_EQ(::send(second, &again, sizeof again, 0), static_cast<ssize_t>(sizeof again));
+  bool closed = false;
+  std::byte byte;
+  for (const double end = now_seconds() + kLimit; !closed && now_seconds() < end;) {
+    peer.transport().progress();
+    asked.made->progress();
+    const ssize_t got = ::recv(second, &byte, 1, MSG_DONTWAIT);
+    closed = got == 0 || (got < 0 && errno == ECONNRESET);
+  }
+  EXPECT_TRUE(closed);
+  EXPECT_EQ(asked.times, 1);
+  ::close(first);
+  ::close(second);
+}
+
+TEST(TcpChannel, AChannelThatIsNotOfferedIsRefused) {
+  const Handlers handlers = handlers_that_take();
+  const Handlers of_channel = handlers_of_channel();
+  TcpPeer peer(handlers);
+  Asked asked(peer, of_channel, 4);
+  for (const std::uint32_t number : {4U, 1000U, 0x80000000U, 0xffffffffU}) {
+    const Hello hello = make_hello(peer.key(), kPeer, number);
+    const int made = peer.dial();
+    ASSERT_EQ(::send(made, &hello, sizeof hello, 0), static_cast<ssize_t>(sizeof hello));
+    EXPECT_TRUE(is_closed(made, peer.transport())) << number;
+    ::close(made);
+  }
+  EXPECT_EQ(asked.made, nullptr);
+  // So is one of a process that is not in the job.
+  const Hello stranger = make_hello(peer.key(), 0x80000005, 1);
+  const int made = peer.dial();
+  ASSERT_EQ(::send(made, &stranger, sizeof stranger, 0), static_cast<ssize_t>(sizeof stranger));
+  EXPECT_TRUE(is_closed(made, peer.transport()));
+  ::close(made);
+  peer.connect();  // the transport itself is still reached
+}
+
+// The peer may still send after the channel has ended, and receives the rest of what was sent to it.
+TEST(TcpChannel, AConnectionOutlivesItsChannel) {
+  const Handlers handlers = handlers_that_take();
+  const Handlers of_channel = handlers_of_channel();
+  TcpPeer peer(handlers);
+  auto asked = std::make_unique<Asked>(peer, of_channel, 4);
+  const int socket = peer.connect_to(2, &asked->made);
+  ASSERT_TRUE(asked->made->connect(kPeer).ok());
+  const std::vector<std::byte> payload(60000, std::byte{7});
+  std::size_t sent = 0;  // until the system accepts no more: the rest of the last one is queued
+  while (asked->made->send(kPeer, Header{{3, sent, 0}}, payload.data(), payload.size()).ok()) ++sent;
+  asked.reset();
+  std::vector<std::byte> received;
+  std::vector<std::byte> piece(100000);
+  const std::size_t whole = sent * (sizeof(FrameHead) + payload.size());
+  std::size_t written = 0;
+  for (const double end = now_seconds() + kLimit; received.size() < whole && now_seconds() < end;) {
+    peer.transport().progress();
+    const ssize_t out = ::send(socket, piece.data(), piece.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (out > 0) written += static_cast<std::size_t>(out);
+    const ssize_t got = ::recv(socket, piece.data(), piece.size(), MSG_DONTWAIT);
+    if (got > 0) received.insert(received.end(), piece.begin(), piece.begin() + got);
+  }
+  ASSERT_EQ(received.size(), whole);
+  for (std::size_t at = 0; at < sent; ++at) {
+    FrameHead head;
+    std::memcpy(&head, received.data() + at * (sizeof head + payload.size()), sizeof head);
+    ASSERT_EQ(head.words[1], at);
+  }
+  EXPECT_GT(written, std::size_t{8} << 20) << "more than the system keeps";
+  ::close(socket);
 }
 
 }  // namespace

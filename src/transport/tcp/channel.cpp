@@ -1,0 +1,162 @@
+// Channels: how they are made and ended, and how connections reach them.
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/dropped.hpp"
+#include "base/lock.hpp"
+#include "base/log.hpp"
+#include "transport/network/channels.hpp"
+#include "transport/tcp/endpoint.hpp"
+
+namespace hr::transport::tcp {
+namespace {
+
+// Descriptors of a channel apart from its connections: for events, and for threads that sleep.
+constexpr std::size_t kDescriptorsOfChannel = 3;
+// With a process of another host, if both connect at the same time.
+constexpr std::size_t kDescriptorsOfPair = 2;
+constexpr int kMostChannels = 32;
+
+}  // namespace
+
+Tcp::Tcp(Tcp& whole, int number, const Handlers& handlers)
+    : rank_(whole.rank_),
+      late_(false),
+      whole_(&whole),
+      channel_(static_cast<std::uint32_t>(number)),
+      handlers_(handlers),
+      names_(whole.names_),
+      places_("tcp", 0),
+      key_(whole.key_),
+      interface_(whole.interface_),
+      cost_(whole.cost_),
+      peers_(whole.job_size_),
+      job_size_(whole.job_size_),
+      others_(whole.others_) {}
+
+// Half of the descriptors are left to the program, and to the whole.
+int Tcp::most_channels() const noexcept {
+  if (late_ || whole_ != nullptr) return 0;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kMostChannels;
+  const std::size_t each = kDescriptorsOfChannel + kDescriptorsOfPair * others_;
+  const auto most = static_cast<int>(std::min<std::size_t>(kMostChannels, limit.rlim_cur / 2 / each));
+  if (most == 0) {
+    log::write(rank_ == 0 ? log::Level::kNote : log::Level::kDecision,
+               "tcp: threads that communicate with other hosts share one lock: with %zu processes there, this process "
+               "may not open enough files for channels (ulimit -n: %zu)",
+               others_, static_cast<std::size_t>(limit.rlim_cur));
+  }
+  return most;
+}
+
+Status Tcp::make_channel(int number, const Handlers& handlers, std::unique_ptr<Transport>* out) {
+  const auto at = static_cast<std::size_t>(number);
+  auto made = std::make_unique<Tcp>(*this, number, handlers);
+  HR_TRY(made->open_events());
+  channels_.resize(std::max(channels_.size(), at + 1));
+  channels_[at] = made.get();
+  *out = std::move(made);
+  return kOk;
+}
+
+void Tcp::pass_on(Connection& connection, int proc) {
+  const std::size_t number = connection.hello.channel;
+  const bool is_ours = proc >= 0 && static_cast<std::size_t>(proc) < job_size_;
+  const auto is_open = [&] { return is_ours && number < channels_.size() && channels_[number] != nullptr; };
+  if (is_ours && !is_open() && network::channel_maker != nullptr)
+    network::channel_maker(proc, static_cast<int>(std::min<std::size_t>(number, INT32_MAX)));
+  if (!is_open()) {
+    drop_message(proc, "it connects to a channel that this process does not have");
+    return close(connection);
+  }
+  const Handed handed{std::exchange(connection.socket, -1), proc, connection.hello};
+  static_cast<void>(::epoll_ctl(events_, EPOLL_CTL_DEL, handed.socket, nullptr));
+  if (!channels_[number]->hand_over(handed)) {
+    drop_message(proc, "it has connected to this channel before, or there is no memory");
+    ::close(handed.socket);
+  }
+  close(connection);
+}
+
+// Threads that exchange messages without a pause on channels may make no round of progress on the whole for long.
+void Tcp::accept_beside() {
+  if (!LibraryLock::enabled() || !LibraryLock::try_acquire()) return;
+  whole_->accept_some();
+  for (Connection* const each : std::vector(whole_->unproven_)) {
+    if (each->stage == Stage::kGreeting) whole_->read_hello(*each);
+  }
+  LibraryLock::release();
+}
+
+// There is room in the new connection, so the event occurs at once.
+bool Tcp::hand_over(const Handed& connection) {
+  const std::scoped_lock lock(handed_mutex_);
+  const auto same = [&](const Handed& each) { return each.proc == connection.proc; };
+  if (std::ranges::any_of(handed_, same)) return false;
+  epoll_event event{.events = EPOLLOUT, .data = {.ptr = &handed_}};
+  if (::epoll_ctl(events_, EPOLL_CTL_ADD, connection.socket, &event) != 0) return false;
+  handed_.push_back(connection);
+  return true;
+}
+
+void Tcp::take_handed() {
+  std::vector<Handed> taken;
+  {
+    const std::scoped_lock lock(handed_mutex_);
+    taken.swap(handed_);
+  }
+  for (const Handed& each : taken) {
+    Connection* const made = add(each.socket, true, EPOLL_CTL_MOD);
+    if (made == nullptr) continue;
+    made->hello = each.hello;
+    made->stage = Stage::kUnnamed;
+    welcome(*made, each.proc);
+  }
+}
+
+// Other processes may still send and receive, until all have ended (finalize()).
+void Tcp::retire() {
+  take_handed();
+  closing_ = true;
+  for (const auto& each : connections_) {
+    if (each->stage == Stage::kOpen) leave_to_whole(*each);
+    close(*each);
+  }
+  whole_->channels_[channel_] = nullptr;
+}
+
+void Tcp::leave_to_whole(Connection& connection) {
+  const int socket = std::exchange(connection.socket, -1);
+  static_cast<void>(::epoll_ctl(events_, EPOLL_CTL_DEL, socket, nullptr));
+  Connection* const left = whole_->add(socket, true, EPOLL_CTL_ADD);
+  if (left == nullptr) return;
+  left->stage = Stage::kLeft;
+  if (connection.peer->out != &connection) return;
+  for (const Piece& each : connection.peer->queue)
+    left->unsent.insert(left->unsent.end(), each.data, each.data + each.bytes);
+  if (!left->unsent.empty()) whole_->watch(*left, true);
+}
+
+void Tcp::serve_left(Connection& connection, std::uint32_t events) {
+  if ((events & EPOLLOUT) != 0) {
+    const ssize_t sent = ::send(connection.socket, connection.unsent.data(), connection.unsent.size(), MSG_NOSIGNAL);
+    if (sent > 0) connection.unsent.erase(connection.unsent.begin(), connection.unsent.begin() + sent);
+    if (sent < 0 && errno != EAGAIN && errno != EINTR) return close(connection);
+    if (connection.unsent.empty()) watch(connection, false);
+  }
+  std::array<std::byte, 16384> ignored;
+  const ssize_t got = ::recv(connection.socket, ignored.data(), ignored.size(), 0);
+  if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) close(connection);
+}
+
+}  // namespace hr::transport::tcp
