@@ -7,7 +7,7 @@
 include_guard(GLOBAL)
 
 set(HR_NOT_ON_HIP
-  "streams|enqueue|torch"    # streams wait for words, which HIP supports only in signal memory (docs/adr/0049)
+  "streams|enqueue|torch"    # they use graphs and matched operations; tests/gpu declares versions without these
   "time_sliced"              # AMD devices run the work of several processes concurrently
   "^mpich"                   # programs built with MPICH, which test its ABI and not its devices
   "unit_mem_(no|knob|before|one)"  # tests of a missing driver; hip_program_* are the HIP counterparts
@@ -17,6 +17,18 @@ set(HR_HIP_IN_CHANGE_TIER
   "^gpu_mpi_collectives_lazy$|^gpu_registered_2$|^gpu_random_pieces_2$|^gpu_random_collectives_3$"
   "^gpu_lifetimes_4$|^gpu_resident_copy_2$|^gpu_default_stream_lazy$|^gpu_partitioned_kernel_2$"
   CACHE INTERNAL "")
+
+# hr_hip_environment(<ROCm> <variable>): the environment in which a program that calls the driver through CUDA names runs
+# with this version of HIP.
+function(hr_hip_environment version variable)
+  string(REGEX REPLACE "[.].*" "" major ${version})
+  set(environment LD_LIBRARY_PATH=${HR_FAKE_HIP_DIR}/${major}:${HR_FAKE_HIP_DIR}/programs FAKE_HIP_ROCM=${version}
+      FAKE_CUDA_KERNELS=${HR_FAKE_CUDA_DIR} HEADRACE_CUDA=off)
+  if(major EQUAL 7)
+    list(APPEND environment HSA_ENABLE_IPC_MODE_LEGACY=1)  # exported memory stays in use otherwise (docs/amd.md)
+  endif()
+  set(${variable} ${environment} PARENT_SCOPE)
+endfunction()
 
 # hr_on_hip(<test> <its environment> <prefix>): sets <prefix>_name (empty: not run with HIP), <prefix>_environment,
 # <prefix>_arguments (to be added) and <prefix>_labels in the caller's scope.
@@ -43,12 +55,8 @@ function(hr_on_hip test environment prefix)
     set(version 5)  # this version has no handle for that stream
   endif()
   list(FILTER environment EXCLUDE REGEX "^LD_LIBRARY_PATH=")
-  string(REGEX REPLACE "[.].*" "" major ${version})
-  list(APPEND environment LD_LIBRARY_PATH=${HR_FAKE_HIP_DIR}/${major}:${HR_FAKE_HIP_DIR}/programs
-       FAKE_HIP_ROCM=${version} FAKE_CUDA_KERNELS=${HR_FAKE_CUDA_DIR} HEADRACE_CUDA=off)
-  if(major EQUAL 7)
-    list(APPEND environment HSA_ENABLE_IPC_MODE_LEGACY=1)  # exported memory stays in use otherwise (docs/amd.md)
-  endif()
+  hr_hip_environment(${version} on_hip)
+  list(APPEND environment ${on_hip})
   if(test MATCHES "partitioned_kernel")
     list(APPEND environment FAKE_HIP_FINE_GRAINED=1)  # its kernels mark partitions while they run
   endif()

@@ -154,6 +154,22 @@ void fill_different(Members& to) {
     const Result result = hip_call("hipIpcOpenMemHandle", address, handle, flags);
     return result == 1 ? hip_call("hipIpcOpenMemHandle", address, handle, 0u) : result;  // ROCm 5 accepts no flag
   };
+  // Fills in the device, and whether the memory is managed; the numbers of other attributes differ between versions.
+  to.cuPointerGetAttributes = [](unsigned count, int* which, void** values, DevicePointer address) {
+    constexpr int kManaged = 8, kOrdinal = 9;
+    struct {
+      int type, device;
+      void *device_pointer, *host_pointer;
+      int is_managed;
+      unsigned flags;
+    } found{};
+    const Result result = hip_call("hipPointerGetAttributes", &found, address);
+    for (unsigned i = 0; i < count && result == 0; ++i) {
+      if (which[i] == kManaged) *static_cast<unsigned*>(values[i]) = found.is_managed != 0 ? 1 : 0;
+      if (which[i] == kOrdinal) *static_cast<int*>(values[i]) = found.device;
+    }
+    return result;
+  };
   to.cuMemcpy = [](DevicePointer target, DevicePointer source, std::size_t bytes) {
     return hip_call("hipMemcpy", target, source, bytes, kByAddresses);
   };

@@ -75,8 +75,8 @@ class Backend {
 
 std::unique_ptr<Backend> make_host_backend(const Shape& shape);
 
-// True if the device's streams can wait for messages: CUDA's can, HIP's cannot.
-bool device_streams_wait();
+// True if graphs can contain messages: CUDA's can, HIP's cannot.
+bool graphs_hold_messages();
 // Creates a backend on GPU `local_rank` modulo the number of GPUs. Null, with the reason, if that GPU is not usable.
 std::unique_ptr<Backend> make_cuda_backend(const Shape& shape, int local_rank, std::string& reason);
 

@@ -215,7 +215,7 @@ bool kernels_load() {
 
 }  // namespace
 
-bool device_streams_wait() { return !gpu::detail::driver().by_hip; }
+bool graphs_hold_messages() { return !gpu::detail::driver().by_hip; }
 
 std::unique_ptr<Backend> make_cuda_backend(const Shape& shape, int local_rank, std::string& reason) {
   gpu::fatal_exit = [] { MPI_Abort(MPI_COMM_WORLD, 3); };

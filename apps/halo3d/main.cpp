@@ -59,7 +59,7 @@ bool choose_patterns(const Options& options, bool on_device, std::vector<const P
   for (const std::string& name : options.patterns) {
     if (name == "all") {
       for (const PatternRecord* record : all_patterns()) {
-        const bool possible = !record->by_stream || device_streams_wait();
+        const bool possible = !record->captured || graphs_hold_messages();
         if (record->step(on_device) != kNone && possible) chosen.push_back(record);
       }
     } else if (const PatternRecord* record = find_pattern(name, on_device)) {

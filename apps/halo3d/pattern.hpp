@@ -45,7 +45,7 @@ struct PatternRecord {
   int host_step, device_step;  // numbers in the published series; kNone if the pattern does not run there
   const char* sentence;
   std::unique_ptr<Pattern> (*make)(const Setup& setup);
-  bool by_stream = false;  // the device's stream starts the messages, which is not possible on AMD devices
+  bool captured = false;  // the messages are part of a graph, which is not possible on AMD devices
 
   int step(bool on_device) const { return on_device ? device_step : host_step; }
 };

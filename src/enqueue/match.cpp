@@ -100,6 +100,10 @@ bool all_able(const Match& match) {
 }  // namespace
 
 bool Match::open(const char* kernel, Context** device, mem::device::FunctionHandle* function) const {
+  // Streams must be able to wait for words in device memory, which kernels of other processes write.
+  if (const mem::device::Driver* const driver = mem::device::find_driver();
+      driver == nullptr || driver->word_allocate != nullptr)
+    return false;
   if (!Context::of(where, device).ok()) return false;
   const mem::device::Current current(**device);
   return current.status().ok() && (*device)->kernel(kernel, function).ok() && *function != nullptr;

@@ -225,8 +225,9 @@ Status check_capture(Stream& stream, bool* captured) {
   *captured = capture == ProgramStream::Capture::kActive;
   if (*captured && !stream.device_.can_be_captured()) {
     return fail(Errc::kUnsupportedOperation,
-                "this driver cannot capture stream memory operations: enqueue the operation outside the capture "
-                "(the capture is still valid)");
+                "%s cannot capture stream memory operations here: enqueue the operation outside the capture (the "
+                "capture is still valid)",
+                mem::device::driver().names.maker);
   }
   return kOk;
 }

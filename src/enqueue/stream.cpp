@@ -27,11 +27,14 @@ bool read_hex(std::string_view text, void* to, std::size_t bytes) noexcept {
   return true;
 }
 
-// True for cudaStream_t, which programs use with any vendor, and for the type of the devices that are here.
-bool is_stream_type(const std::string& type) {
+// Returns the type of the streams of the devices that are here.
+const char* stream_type() {
   const mem::device::Driver* const driver = mem::device::find_driver();
-  return type == "cudaStream_t" || (driver != nullptr && type == driver->names.stream_type);
+  return driver == nullptr ? "cudaStream_t" : driver->names.stream_type;
 }
+
+// Programs also use cudaStream_t with devices of other vendors.
+bool is_stream_type(const std::string& type) { return type == "cudaStream_t" || type == stream_type(); }
 
 Status open_words(const mem::device::ProgramStream& stream, WordPool** words) {
   mem::device::Context* const context = stream.context();
@@ -67,8 +70,8 @@ Status create_stream(const comm::Info* info, Ref<Stream>* made) {
   const std::string* const type = info == nullptr ? nullptr : info->get("type");
   if (type == nullptr) return kOk;
   if (!is_stream_type(*type)) {
-    return fail(Errc::kUnsupportedOperation, "streams of type \"%s\" are not supported: type must be cudaStream_t",
-                type->c_str());
+    return fail(Errc::kUnsupportedOperation, "streams of type \"%s\" are not supported: type must be %s", type->c_str(),
+                stream_type());
   }
   const std::string* const value = info->get("value");
   if (value == nullptr) {
@@ -79,9 +82,8 @@ Status create_stream(const comm::Info* info, Ref<Stream>* made) {
   void* handle = nullptr;
   if (!read_hex(*value, &handle, sizeof handle)) {
     return fail(Errc::kInfoValue,
-                "the value \"%s\" is not a cudaStream_t: it must have %zu hexadecimal digits, as MPIX_Info_set_hex "
-                "writes them",
-                value->c_str(), 2 * sizeof handle);
+                "the value \"%s\" is not a %s: it must have %zu hexadecimal digits, as MPIX_Info_set_hex writes them",
+                value->c_str(), type->c_str(), 2 * sizeof handle);
   }
   Stream& stream = **made;
   HR_TRY(mem::device::ProgramStream::open(handle, &stream.device_));

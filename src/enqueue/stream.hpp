@@ -30,9 +30,10 @@ class Stream final : public Object {
   bool appending_ = false;              // a thread is submitting work to the device, without the library lock
 };
 
-// MPIX_Stream_create. Info keys: "type" ("cudaStream_t"), and "value", the handle's bytes in hexadecimal digits, as
-// MPIX_Info_set_hex writes them. Without a type, the stream has no device. Errors: MPI_ERR_INFO_VALUE,
-// MPI_ERR_INFO_NOKEY, MPI_ERR_UNSUPPORTED_OPERATION (a type of another vendor); those of ProgramStream::open().
+// MPIX_Stream_create. Info keys: "type" ("cudaStream_t", or the devices' own type of streams), and "value", the
+// handle's bytes in hexadecimal digits, as MPIX_Info_set_hex writes them. Without a type, the stream has no device.
+// Errors: MPI_ERR_INFO_VALUE, MPI_ERR_INFO_NOKEY, MPI_ERR_UNSUPPORTED_OPERATION (a type of another vendor); those of
+// ProgramStream::open() and WordPool::open().
 Status create_stream(const comm::Info* info, Ref<Stream>* made);
 
 // Writes bytes as an info value: two hexadecimal digits per byte, in memory order.

@@ -78,7 +78,7 @@ inline constexpr unsigned kStreamNonBlocking = 1;
 // Priority of a stream whose kernels run before waiting thread blocks of the program; the driver clamps it to the
 // device's range.
 inline constexpr int kHighestPriority = -100;
-// Conditions under which a stream waits for a word; the first one compares cyclically.
+// Condition under which a stream waits for a word. It compares cyclically, except for words from word_allocate.
 inline constexpr unsigned kWaitAtLeast = 0;
 inline constexpr unsigned kWaitFlush = 1U << 30;
 inline constexpr unsigned kEventDisableTiming = 2;
@@ -216,6 +216,10 @@ struct Driver {
   Result (*peer_attribute)(int* value, int attribute, int device, int peer) = nullptr;
   Result (*stream_write_value)(StreamHandle, DeviceAddress, std::uint32_t, unsigned flags) = nullptr;
   Result (*stream_wait_value)(StreamHandle, DeviceAddress, std::uint32_t, unsigned flags) = nullptr;
+  // Allocates a word of 32 bits for which streams can wait, at the same address for devices and the host; memory_free
+  // frees it. If this is null, streams wait for words in any memory, as kWaitAtLeast says. Otherwise they wait for such
+  // words alone, compare them as unsigned numbers, and cannot be captured with these operations.
+  Result (*word_allocate)(DeviceAddress*) = nullptr;
   Result (*stream_batch)(StreamHandle, unsigned count, StreamOperation*, unsigned flags) = nullptr;
   Result (*stream_context)(StreamHandle, ContextHandle*) = nullptr;
   Result (*stream_begin_capture)(StreamHandle, int mode) = nullptr;

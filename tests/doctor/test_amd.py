@@ -68,6 +68,17 @@ class Amd(MachineTest):
         self.set(HSA_ENABLE_IPC_MODE_LEGACY="1")
         self.assert_not_found("amd.exports-pin")
 
+    def test_no_migration(self):
+        for name, migrates in (("AMD Instinct MI250X", True), ("AMD Instinct MI210", True), ("AMD Instinct MI300X", True),
+                               ("AMD Instinct MI300A", False), ("AMD Instinct MI100", False), ("Radeon RX 7900 XTX", False)):
+            self.answer["devices"] = [name]
+            with self.subTest(name):
+                self.assertEqual("amd.no-migration" in self.findings(), migrates)
+        self.answer = dict(TWO)
+        self.assert_found("amd.no-migration", "note", "HSA_XNACK is not 1")
+        self.set(HSA_XNACK="1")
+        self.assert_not_found("amd.no-migration")
+
     def test_hangs(self):
         def hang():
             raise Failed("no result in 7 s")

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <string_view>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "stream_state.hpp"
 
@@ -107,10 +110,32 @@ void serve(Stream* stream) {
 
 }  // namespace
 
-Stream* make_stream(Context* context, bool blocking) {
+std::size_t& hardware_queues() {
+  static std::size_t count = 0;
+  return count;
+}
+
+namespace {
+
+// Returns the queue of this priority that the fewest streams share.
+HardwareQueue* find_hardware_queue(Context* context, int priority) {
+  static auto* all = new std::map<std::pair<Context*, int>, std::vector<HardwareQueue>>;
+  if (hardware_queues() == 0) return nullptr;
+  auto& queues = (*all)[{context, priority < 0 ? -1 : priority > 0 ? 1 : 0}];
+  queues.resize(hardware_queues());
+  const auto found = std::min_element(queues.begin(), queues.end(),
+                                      [](const auto& one, const auto& other) { return one.streams < other.streams; });
+  ++found->streams;
+  return &*found;
+}
+
+}  // namespace
+
+Stream* make_stream(Context* context, bool blocking, int priority) {
   std::lock_guard lock(work_mutex());
   auto* stream = new Stream;
   stream->context = context;
+  stream->hardware = find_hardware_queue(context, priority);
   stream->blocking = blocking;
   streams().insert(stream);
   context->streams.insert(stream);
@@ -151,17 +176,18 @@ void wait_for_submissions(const char* call) {
   if (room() != 0 && std::find(std::begin(kFree), std::end(kFree), call) == std::end(kFree)) const Submission wait;
 }
 
-OperationPointer enqueue(Stream* stream, std::function<Result()> work, OperationPointer after) {
+OperationPointer enqueue(Stream* stream, std::function<Result()> work, OperationPointer after, bool captured) {
   const Submission submission;
   std::unique_lock lock(work_mutex());
-  if (room() != 0 && stream->capture == nullptr) {
+  captured = captured && stream->capture != nullptr;
+  if (room() != 0 && !captured) {
     finished().wait(lock, [&] { return stream->queue.size() < room(); });
   }
   auto operation = std::make_shared<Operation>();
   operation->work = std::move(work);
   operation->context = stream->context;
   operation->wanted = !lazy();
-  if (stream->capture != nullptr) {
+  if (captured) {
     if (operation->work) stream->capture->nodes.push_back(operation->work);
     operation->done = true;
     return operation;
@@ -178,6 +204,10 @@ OperationPointer enqueue(Stream* stream, std::function<Result()> work, Operation
     }
   } else if (stream->blocking && context->legacy != nullptr) {
     add(context->legacy->last);
+  }
+  if (stream->hardware != nullptr) {
+    add(stream->hardware->last);
+    stream->hardware->last = operation;
   }
   stream->queue.push_back(operation);
   stream->last = operation;
@@ -224,14 +254,22 @@ void stop_streams(Context* context) {
 
 using namespace fake_cuda;
 
-FAKE_API Result cuStreamCreate(void** stream, unsigned flags) {
+namespace {
+
+Result create_stream(void** stream, unsigned flags, int priority) {
   Context* context = nullptr;
-  if (const Result result = require_context(&context); result != kSuccess) return result;
+  if (const Result result = require_context(&context, "cuStreamCreate"); result != kSuccess) return result;
   if (flags > 1) return kInvalidValue;
-  *stream = make_stream(context, flags == 0);
+  *stream = make_stream(context, flags == 0, priority);
   return kSuccess;
 }
-FAKE_API Result cuStreamCreateWithPriority(void** stream, unsigned flags, int) { return cuStreamCreate(stream, flags); }
+
+}  // namespace
+
+FAKE_API Result cuStreamCreate(void** stream, unsigned flags) { return create_stream(stream, flags, 0); }
+FAKE_API Result cuStreamCreateWithPriority(void** stream, unsigned flags, int priority) {
+  return create_stream(stream, flags, priority);
+}
 
 FAKE_API Result cuStreamDestroy_v2(void* handle) {
   if (const Result result = require_init(); result != kSuccess) return result;
@@ -240,6 +278,7 @@ FAKE_API Result cuStreamDestroy_v2(void* handle) {
   expect_not_destroyed(stream);
   if (streams().count(stream) == 0 || !stream->alive || stream->context->legacy == stream) return kInvalidHandle;
   stream->destroyed = true;
+  if (stream->hardware != nullptr) --stream->hardware->streams;
   if (stream->last != nullptr) want(stream->last);  // work enqueued on the stream still runs
   stream->alive = false;
   stream->context->streams.erase(stream);

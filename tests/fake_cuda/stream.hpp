@@ -21,11 +21,15 @@ using OperationPointer = std::shared_ptr<Operation>;
 // the handle is not a stream of the context, or the default stream may not be used now (capture.cpp). Use of a
 // destroyed stream ends the process; `call`: the driver function called by the program.
 Result use_stream(Context* context, void* handle, Stream** stream, const char* call = __builtin_FUNCTION());
-Stream* make_stream(Context* context, bool blocking);
+Stream* make_stream(Context* context, bool blocking, int priority = 0);
+// Number of hardware queues of a device for each priority, in which the operations of all streams that share a queue
+// run in the order in which they were enqueued. 0: every stream has its own. Set before there are streams.
+std::size_t& hardware_queues();
 
 // Enqueues work in a stream; if the work fails, the context's error is sticky. `after`: another operation that the work
-// waits for.
-OperationPointer enqueue(Stream* stream, std::function<Result()> work, OperationPointer after = nullptr);
+// waits for. `captured`: if the stream is captured, the work becomes part of the graph; otherwise it is done at once.
+OperationPointer enqueue(Stream* stream, std::function<Result()> work, OperationPointer after = nullptr,
+                         bool captured = true);
 
 // With FAKE_CUDA_QUEUE=N, a stream holds N operations. A call that enqueues one more waits for space, and meanwhile
 // keeps the lock that most calls of the process need, as drivers do. A Submission exists during each call that

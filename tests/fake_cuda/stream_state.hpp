@@ -29,8 +29,14 @@ struct Operation {
   bool done = false;
 };
 
+struct HardwareQueue {
+  int streams = 0;
+  OperationPointer last;
+};
+
 struct Stream {
   Context* context = nullptr;
+  HardwareQueue* hardware = nullptr;  // null: one of its own
   bool blocking = true;
   bool alive = true;
   bool destroyed = false;  // destroyed by the program; any use then ends the process, unlike after the end of the

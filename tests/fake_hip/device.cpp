@@ -58,6 +58,13 @@ Result start() {
   return cuInit(0);
 }
 
+// Streams share four hardware queues per priority.
+[[maybe_unused]] const std::size_t queues = fake_cuda::hardware_queues() = [] {
+  constexpr std::size_t kUsual = 4;
+  const char* const count = std::getenv("GPU_MAX_HW_QUEUES");
+  return count == nullptr ? kUsual : std::strtoul(count, nullptr, 10);
+}();
+
 // Memory from hipMalloc is coarse-grained, unless a test replaces the program's hipExtMallocWithFlags() by this
 // variable.
 [[maybe_unused]] const bool late = fake_cuda::late_stores() = std::getenv("FAKE_HIP_FINE_GRAINED") == nullptr;

@@ -88,8 +88,6 @@ fake_cuda::Result cuStreamQuery(void*);
 fake_cuda::Result cuStreamWaitEvent(void*, void*, unsigned);
 fake_cuda::Result cuStreamIsCapturing(void*, int*);
 fake_cuda::Result cuStreamGetCtx(void*, fake_cuda::Context**);
-fake_cuda::Result cuStreamWriteValue32_v2(void*, fake_cuda::Address, std::uint32_t, unsigned);
-fake_cuda::Result cuStreamWaitValue32_v2(void*, fake_cuda::Address, std::uint32_t, unsigned);
 fake_cuda::Result cuThreadExchangeStreamCaptureMode(int*);
 fake_cuda::Result cuEventCreate(void**, unsigned);
 fake_cuda::Result cuEventDestroy_v2(void*);

@@ -42,6 +42,12 @@ constexpr unsigned kPortable = 1, kMapped = 2, kReadOnly = 8, kNumaUser = 0x2000
                    kNonCoherent = 0x80000000;
 constexpr unsigned kSignalMemory = 2, kUncached = 3;  // flags of hipExtMallocWithFlags; 1: fine-grained
 
+// The value of new signal memory.
+std::uint64_t first_of_signals() {
+  const char* const first = std::getenv("FAKE_HIP_SIGNAL_VALUE");
+  return first == nullptr ? 1 : std::strtoull(first, nullptr, 10);
+}
+
 // In ROCm 7, exported memory stays in use until the process ends, although it is freed.
 bool exports_pin() {
   static const bool pin = [] {
@@ -93,13 +99,16 @@ FAKE_HIP hipExtMallocWithFlags(Address* address, std::size_t bytes, unsigned fla
     if (made != nullptr) made->fine_grained = flags != 0;
     return result;
   }
-  if (bytes != 8) return done(kInvalidValue);
+  if (bytes != sizeof(std::uint64_t) || std::getenv("FAKE_HIP_NO_SIGNALS") != nullptr) return done(kInvalidValue);
   return on_device([&] {
     void* word = nullptr;
     const Result result = cuMemHostAlloc(&word, bytes, 0);
+    if (result != kSuccess) return result;
+    const std::uint64_t first = first_of_signals();
+    std::memcpy(word, &first, sizeof first);
     *address = reinterpret_cast<std::uintptr_t>(word);
     std::lock_guard lock(fake_cuda::state().mutex);
-    if (result == kSuccess) signals().insert(*address);
+    signals().insert(*address);
     return result;
   });
 }

@@ -91,12 +91,50 @@ void words() {
   expect(call("hipExtMallocWithFlags", &signal, std::size_t{16}, kSignalMemory) == kInvalidValue,
          "signal memory comes in pieces of 8 bytes");
   expect(call("hipExtMallocWithFlags", &signal, std::size_t{8}, kSignalMemory) == 0, "hipExtMallocWithFlags");
+  auto* const word = static_cast<std::uint32_t*>(signal);
+  expect(*word == 1, "signal memory begins as 1, and the host may read it");
   void* const stream = nullptr;
   expect(call("hipStreamWaitValue32", stream, plain, 1U, kAtLeast, kMask) == kInvalidValue,
          "a stream does not wait for a word in plain memory");
   expect(call("hipStreamWriteValue32", stream, signal, 1U, 0U) == 0, "a stream writes a word");
   expect(call("hipStreamWaitValue32", stream, signal, 1U, kAtLeast, kMask) == 0, "a stream waits for a signal");
   expect(call("hipStreamSynchronize", stream) == 0, "the wait ends");
+
+  // Waits that have ended, and one that ends when the host writes.
+  const auto write = [word](std::uint32_t value) { std::atomic_ref<std::uint32_t>(*word).store(value); };
+  constexpr unsigned kNonBlocking = 1;
+  constexpr int kNotReady = 600, kRelaxed = 2;
+  void* own = nullptr;
+  expect(call("hipStreamCreateWithFlags", &own, kNonBlocking) == 0, "hipStreamCreateWithFlags");
+  write(0xfffffff0);
+  expect(call("hipStreamWaitValue32", own, signal, 5U, kAtLeast, kMask) == 0 && call("hipStreamSynchronize", own) == 0,
+         "a high number is at least a low one");
+  write(0x105);
+  expect(call("hipStreamWaitValue32", own, signal, 5U, kAtLeast, 0xffU) == 0 && call("hipStreamSynchronize", own) == 0,
+         "bits outside the mask do not count");
+  expect(call("hipStreamWaitValue32", own, signal, 0xfffffff0U, kAtLeast, kMask) == 0 &&
+             call("hipStreamQuery", own) == kNotReady,
+         "a low number is not at least a high one: numbers do not wrap around");
+  write(0xfffffff1);
+  expect(call("hipStreamSynchronize", own) == 0, "the host ends a wait");
+
+  // A capture does not hold the operations.
+  void* graph = nullptr;
+  void* executable = nullptr;
+  expect(call("hipStreamBeginCapture", own, kRelaxed) == 0, "hipStreamBeginCapture");
+  expect(call("hipStreamWriteValue32", own, signal, 7U, 0U) == 0 &&
+             call("hipStreamWaitValue32", own, signal, 7U, kAtLeast, kMask) == 0,
+         "operations in a capture are no error");
+  while (std::atomic_ref<std::uint32_t>(*word).load() != 7) {
+  }
+  expect(call("hipStreamEndCapture", own, &graph) == 0, "they leave the capture valid");
+  write(9);
+  expect(call("hipGraphInstantiateWithFlags", &executable, graph, 0ULL) == 0 &&
+             call("hipGraphLaunch", executable, own) == 0 && call("hipStreamSynchronize", own) == 0 && *word == 9,
+         "the graph holds none of them");
+  expect(call("hipGraphExecDestroy", executable) == 0 && call("hipGraphDestroy", graph) == 0 &&
+             call("hipStreamDestroy", own) == 0,
+         "destruction");
   expect(call("hipFree", plain) == 0 && call("hipFree", signal) == 0, "hipFree");
 }
 

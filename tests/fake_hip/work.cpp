@@ -1,8 +1,11 @@
 // Streams, events, copies, stream memory operations, modules and kernels.
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "driver_calls.hpp"
@@ -98,12 +101,59 @@ FAKE_HIP hipStreamGetDevice(void* stream, int* device) {
     return result;
   });
 }
-FAKE_HIP hipStreamWriteValue32(void* stream, Address address, std::uint32_t value, unsigned) {
-  return in_stream(stream, [&](void* native) { return cuStreamWriteValue32_v2(native, address, value, 0); });
+
+// --- stream memory operations: they are not captured, but done at once ---
+
+namespace {
+
+Result at_once(void* native, const std::function<Result()>& work) {
+  fake_cuda::Stream* stream = nullptr;
+  const Result result = fake_cuda::use_stream(fake_cuda::current_context(), native, &stream);
+  if (result == kSuccess) fake_cuda::enqueue(stream, work, nullptr, false);
+  return result;
 }
-FAKE_HIP hipStreamWaitValue32(void* stream, Address address, std::uint32_t value, unsigned flags, std::uint32_t) {
-  if (!is_signal(address)) return done(kInvalidValue);
-  return in_stream(stream, [&](void* native) { return cuStreamWaitValue32_v2(native, address, value, flags); });
+
+// The word is compared as an unsigned number.
+bool holds(unsigned condition, std::uint32_t word, std::uint32_t value, std::uint32_t mask) {
+  enum : unsigned { kGreaterOrEqual = 0, kEqual = 1, kAnd = 2 };
+  switch (condition) {
+    case kGreaterOrEqual:
+      return (word & mask) >= value;
+    case kEqual:
+      return (word & mask) == value;
+    case kAnd:
+      return (word & mask & value) != 0;
+    default:
+      return ((word | value) & mask) != mask;
+  }
+}
+
+}  // namespace
+
+FAKE_HIP hipStreamWriteValue32(void* stream, Address address, std::uint32_t value, unsigned) {
+  return in_stream(stream, [&](void* native) {
+    std::uint32_t* at = nullptr;
+    {
+      std::lock_guard lock(fake_cuda::state().mutex);
+      if (address % sizeof value != 0 || fake_cuda::find_allocation(address) == nullptr) return kInvalidValue;
+      at = static_cast<std::uint32_t*>(fake_cuda::alias(address));
+    }
+    return at_once(native, [at, value] {
+      __atomic_store_n(at, value, __ATOMIC_RELEASE);
+      return kSuccess;
+    });
+  });
+}
+FAKE_HIP hipStreamWaitValue32(void* stream, Address address, std::uint32_t value, unsigned flags, std::uint32_t mask) {
+  constexpr unsigned kMostConditions = 3;
+  if (!is_signal(address) || flags > kMostConditions) return done(kInvalidValue);
+  return in_stream(stream, [&](void* native) {
+    return at_once(native, [at = reinterpret_cast<std::uint32_t*>(address), value, flags, mask] {
+      while (!holds(flags, __atomic_load_n(at, __ATOMIC_ACQUIRE), value, mask))
+        std::this_thread::sleep_for(std::chrono::microseconds(20));
+      return kSuccess;
+    });
+  });
 }
 
 FAKE_HIP hipEventCreateWithFlags(void** event, unsigned flags) {

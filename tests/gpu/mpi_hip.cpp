@@ -1,7 +1,7 @@
 // A program that uses AMD GPUs through HIP alone: exchanges between all kinds of memory that HIP has, buffers inside
-// allocations, queries of support, and the last error, which must stay the program's own.
+// allocations, operations in streams, queries of support, and the last error, which must stay the program's own.
 //
-//   mpiexec -n 2 mpi_hip [host|cuda|exports]
+//   mpiexec -n 2 mpi_hip [host|cuda|exports|no_signals]
 //
 // host: HIP must not be used; cuda: CUDA's devices are used instead, as both makers have devices; exports: only memory
 // that another process must map is exported, as exported memory may stay in use after it has been freed.
@@ -311,24 +311,80 @@ void queries(bool expected, bool cuda = false) {
   CHECK(supported == (cuda ? 1 : 0));
 }
 
-// Streams wait for words in signal memory alone, so operations cannot be enqueued in them.
+int create_stream(const char* type, void* stream, MPIX_Stream* made) {
+  MPI_Info info = MPI_INFO_NULL;
+  CHECK_OK(MPI_Info_create(&info));
+  CHECK_OK(MPI_Info_set(info, "type", type));
+  CHECK_OK(MPIX_Info_set_hex(info, "value", &stream, sizeof stream));
+  const int error = MPIX_Stream_create(info, made);
+  CHECK_OK(MPI_Info_free(&info));
+  return error;
+}
+
+// Messages and a sum in a stream, ordered among copies, which the stream makes before and after them.
+void in_streams(int rank, int size) {
+  constexpr int kCount = 30000, kRounds = 50;
+  constexpr std::size_t kBytes = kCount * sizeof(int);
+  void* stream = nullptr;
+  hip("hipStreamCreateWithFlags", &stream, 1U);
+  Memory first(Kind::kPinned, kRounds * kBytes, 0), source(Kind::kDevice, kBytes, 64), target(Kind::kDevice, kBytes, 0);
+  Memory sum(Kind::kDevice, kBytes, 0), got(Kind::kPinned, kRounds * kBytes, 0),
+      sums(Kind::kPinned, kRounds * kBytes, 0);
+  const auto place = [](const Memory& memory, int round) {
+    return static_cast<void*>(static_cast<int*>(memory.data()) + round * kCount);
+  };
+  const auto value = [](int of, int round, int i) { return of * 1000003 + round * 7919 + i; };
+  const int next = (rank + 1) % size, before = (rank + size - 1) % size;
+  for (const char* const type : {"hipStream_t", "cudaStream_t"}) {
+    MPIX_Stream named = MPIX_STREAM_NULL;
+    MPI_Comm comm = MPI_COMM_NULL;
+    CHECK_OK(create_stream(type, stream, &named));
+    CHECK_OK(MPIX_Stream_comm_create(MPI_COMM_WORLD, named, &comm));
+    for (int round = 0; round < kRounds; ++round) {
+      for (int i = 0; i < kCount; ++i) {
+        static_cast<int*>(place(first, round))[i] = value(rank, round, i);
+        static_cast<int*>(place(got, round))[i] = static_cast<int*>(place(sums, round))[i] = -1;
+      }
+    }
+    for (int round = 0; round < kRounds; ++round) {
+      MPI_Request request = MPI_REQUEST_NULL;
+      hip("hipMemcpyAsync", source.data(), place(first, round), kBytes, kByAddresses, stream);
+      CHECK_OK(MPIX_Isend_enqueue(source.data(), kCount, MPI_INT, next, 7, comm, &request));
+      CHECK_OK(MPIX_Recv_enqueue(target.data(), kCount, MPI_INT, before, 7, comm, MPI_STATUS_IGNORE));
+      CHECK_OK(MPIX_Wait_enqueue(&request, MPI_STATUS_IGNORE));
+      CHECK_OK(MPIX_Allreduce_enqueue(source.data(), sum.data(), kCount, MPI_INT, MPI_SUM, comm));
+      hip("hipMemcpyAsync", place(got, round), target.data(), kBytes, kByAddresses, stream);
+      hip("hipMemcpyAsync", place(sums, round), sum.data(), kBytes, kByAddresses, stream);
+    }
+    hip("hipStreamSynchronize", stream);
+    for (int round = 0; round < kRounds; ++round) {
+      for (int i = 0; i < kCount; ++i) {
+        CHECK(static_cast<int*>(place(got, round))[i] == value(before, round, i));
+        int total = 0;
+        for (int each = 0; each < size; ++each) total += value(each, round, i);
+        CHECK(static_cast<int*>(place(sums, round))[i] == total);
+      }
+    }
+    CHECK_OK(MPI_Comm_free(&comm));
+    CHECK_OK(MPIX_Stream_free(&named));
+  }
+  CHECK(last_error() == 0);
+  hip("hipStreamDestroy", stream);
+}
+
+// The device has no memory for whose words streams can wait.
 void streams_are_refused() {
   void* stream = nullptr;
   hip("hipStreamCreateWithFlags", &stream, 1U);
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
-  for (const char* const type : {"hipStream_t", "cudaStream_t"}) {
-    MPI_Info info = MPI_INFO_NULL;
-    CHECK_OK(MPI_Info_create(&info));
-    CHECK_OK(MPI_Info_set(info, "type", type));
-    CHECK_OK(MPIX_Info_set_hex(info, "value", &stream, sizeof stream));
-    MPIX_Stream made = MPIX_STREAM_NULL;
-    const int error = MPIX_Stream_create(info, &made);
-    CHECK(error != MPI_SUCCESS && check::error_text(error).find("hipStreamWaitValue32") != std::string::npos);
-    CHECK_OK(MPI_Info_free(&info));
-  }
+  MPIX_Stream made = MPIX_STREAM_NULL;
+  const int error = create_stream("hipStream_t", stream, &made);
+  CHECK_CLASS(error, MPI_ERR_OTHER);
+  CHECK(check::error_text(error).find("hipExtMallocWithFlags: hipErrorInvalidValue") != std::string::npos);
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL));
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
+  CHECK(last_error() == 0);
   hip("hipStreamDestroy", stream);
 }
 
@@ -380,7 +436,7 @@ int main(int argc, char** argv) {
     }
     derived_and_reduced(rank, size);
     own_error_stays(rank, size);
-    streams_are_refused();
+    mode == "no_signals" ? streams_are_refused() : in_streams(rank, size);
     if (rank == 0) std::printf("HIP memory of every kind\n");
   }
   CHECK_OK(MPI_Finalize());

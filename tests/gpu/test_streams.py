@@ -4,6 +4,9 @@ import os
 import subprocess
 import unittest
 
+# HIP streams can neither be captured with operations nor execute matched ones alone.
+on_hip = os.environ.get("HR_MAKER") == "hip"
+
 
 class DeadPeer(unittest.TestCase):
     def go_on(self, what: str, waits: str = "kernel", devices: int = 2):
@@ -21,6 +24,7 @@ class DeadPeer(unittest.TestCase):
     def test_a_reduction(self):
         self.go_on("allreduce")
 
+    @unittest.skipIf(on_hip, "no captures")
     def test_a_graph(self):
         self.go_on("graph")
 
@@ -48,7 +52,8 @@ class Silent(unittest.TestCase):
         self.assertRegex(self.report("receive", 2), r"headrace 0/2\] the stream of a communicator of 2 processes.*, waits for: receive from rank 1 with tag 0")
 
     def test_a_matched_message(self):
-        self.assertRegex(self.report("matched", 2), r"headrace 0/2\] the stream .*matched operations: persistent receive from rank 1 with tag 0")
+        waits = r"waits for: persistent receive" if on_hip else r"matched operations: persistent receive from rank 1 with tag 0"
+        self.assertRegex(self.report("matched", 2), r"headrace 0/2\] the stream .*" + waits)
 
 
 if __name__ == "__main__":

@@ -122,12 +122,8 @@ class Graph final : public Streams {
 }  // namespace
 
 const PatternRecord kStreams = {
-    "streams",
-    kNone,
-    11,
-    "as overlap-fused, but the device's stream starts the messages and waits for them",
-    [](const Setup& setup) -> std::unique_ptr<Pattern> { return std::make_unique<Streams>(setup); },
-    true};
+    "streams", kNone, 11, "as overlap-fused, but the device's stream starts the messages and waits for them",
+    [](const Setup& setup) -> std::unique_ptr<Pattern> { return std::make_unique<Streams>(setup); }};
 const PatternRecord kGraph = {
     "graph",
     kNone,

@@ -60,7 +60,7 @@ void scope_calls() noexcept {
         &Driver::ipc_close_handle, &Driver::module_load, &Driver::module_unload, &Driver::module_function,
         &Driver::launch, &Driver::chunk_export, &Driver::chunk_import, &Driver::chunk_release, &Driver::address_reserve,
         &Driver::address_free, &Driver::chunk_map, &Driver::chunk_unmap, &Driver::set_access,
-        &Driver::stream_write_value>();
+        &Driver::stream_write_value, &Driver::word_allocate>();
 }
 
 bool has_devices(const Driver& driver) {

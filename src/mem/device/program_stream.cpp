@@ -23,7 +23,7 @@ Status ProgramStream::open(StreamHandle handle, ProgramStream* made) {
   }
   if (driver->stream_write_value == nullptr || driver->stream_wait_value == nullptr) {
     return fail(Errc::kOther,
-                "operations cannot be enqueued: streams of %s do not wait for words in ordinary memory here (%s); call "
+                "operations cannot be enqueued: streams of %s do not wait for words here, as the driver lacks %s; call "
                 "MPI's other functions after the stream's work, or use a driver that has it",
                 driver->names.maker, driver->symbol_of("stream_wait_value"));
   }

@@ -96,6 +96,7 @@ struct Same<kFunction> {
   X(ipc_open_handle, hipIpcOpenMemHandle)            \
   X(stream_context, hipStreamGetDevice)              \
   X(stream_wait_value, hipStreamWaitValue32)         \
+  X(word_allocate, hipExtMallocWithFlags)            \
   X(chunk_export, hipMemExportToShareableHandle)     \
   X(chunk_import, hipMemImportFromShareableHandle)
 
@@ -212,6 +213,17 @@ Result stream_context(StreamHandle stream, device::ContextHandle* context) {
   return result;
 }
 
+Result stream_wait_value(StreamHandle stream, DeviceAddress word, std::uint32_t value, unsigned flags) {
+  constexpr std::uint32_t kAllBits = ~std::uint32_t{0};
+  const QuietCalls quietly;
+  return quietly(runtime().hipStreamWaitValue32(native(stream), word, value, flags, kAllBits));
+}
+
+Result word_allocate(DeviceAddress* word) {
+  const QuietCalls quietly;
+  return quietly(runtime().hipExtMallocWithFlags(word, kSignalBytes, kSignalMemory));
+}
+
 // False if the library was built without a compiler for these kernels. A bundle begins with 24 characters, followed
 // by the number of code objects.
 bool holds_code(const unsigned char* bundle) {
@@ -250,6 +262,10 @@ bool open(Driver* table) {
   table->host_allocate = &host_allocate;
   table->ipc_open_handle = &ipc_open_handle;
   if (runtime().hipStreamGetDevice != nullptr) table->stream_context = &stream_context;
+  if (runtime().hipExtMallocWithFlags != nullptr && runtime().hipStreamWaitValue32 != nullptr) {
+    table->stream_wait_value = &stream_wait_value;
+    table->word_allocate = &word_allocate;
+  }
   table->chunk_export = &chunk_export;
   table->chunk_import = &chunk_import;
   table->has_chunks = has_chunks();

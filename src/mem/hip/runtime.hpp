@@ -51,6 +51,8 @@ inline constexpr Result kNotFound = 500;
 inline constexpr int kCopyByAddresses = 4;                     // hipMemcpyDefault
 inline constexpr unsigned kHostCoherent = 0x40000000;          // hipHostMallocCoherent
 inline constexpr unsigned kEventReleaseToSystem = 0x80000000;  // hipEventReleaseToSystem
+inline constexpr unsigned kSignalMemory = 2;                   // hipMallocSignalMemory
+inline constexpr std::size_t kSignalBytes = 8;                 // the only size of such memory
 
 // X(symbol, parameters): all return a result, except those in the second list.
 #define HR_HIP_FUNCTIONS(X)                                                                                       \
@@ -116,6 +118,8 @@ inline constexpr unsigned kEventReleaseToSystem = 0x80000000;  // hipEventReleas
   X(hipMemUnmap, (DeviceAddress, std::size_t))                                                            \
   X(hipMemSetAccess, (DeviceAddress, std::size_t, const device::MappingAccess*, std::size_t count))       \
   X(hipStreamWriteValue32, (StreamHandle, DeviceAddress, std::uint32_t, unsigned))                        \
+  X(hipStreamWaitValue32, (StreamHandle, DeviceAddress, std::uint32_t, unsigned, std::uint32_t mask))     \
+  X(hipExtMallocWithFlags, (DeviceAddress*, std::size_t, unsigned))                                       \
   X(hipStreamGetDevice, (StreamHandle, int* device))
 
 struct Runtime {

@@ -1,6 +1,6 @@
 // Random exchanges in several streams and in graphs: every rank derives the same plan from the seed, which is printed.
 //
-//   mpi_streams_random [--seed N|random] [--exchanges N]
+//   mpi_streams_random [--seed N|random] [--exchanges N] [--graphs off]
 #include <cstring>
 #include <random>
 
@@ -143,7 +143,7 @@ class Running {
   MPI_Request requests_[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
 };
 
-void run(const check::Environment& mpi, unsigned seed, int exchanges) {
+void run(const check::Environment& mpi, unsigned seed, int exchanges, bool graphs) {
   const Kernels kernels;
   Plan plan(seed, mpi.size);
   std::vector<std::unique_ptr<Lane>> lanes;
@@ -151,7 +151,7 @@ void run(const check::Environment& mpi, unsigned seed, int exchanges) {
   lanes.push_back(std::make_unique<Lane>(kernels));
   lanes.push_back(std::make_unique<Lane>(kernels, Lane::Kind::kBlocking));
   for (int done = 0; done < exchanges;) {
-    const bool in_graph = plan.number(3) == 0;
+    const bool in_graph = plan.number(3) == 0 && graphs;
     const int batch = 1 + static_cast<int>(plan.number(in_graph ? 6 : 30));
     const std::size_t only = plan.number(kLanes);
     const int launches = in_graph ? (plan.number(10) == 0 ? 100 : 1 + static_cast<int>(plan.number(4))) : 1;
@@ -194,16 +194,18 @@ int main(int argc, char** argv) {
   const check::Environment mpi(&argc, &argv, 1, MPI_THREAD_FUNNELED);
   unsigned seed = 1;
   int exchanges = 2000;
+  bool graphs = true;
   for (int i = 1; i + 1 < argc; i += 2) {
     if (std::strcmp(argv[i], "--seed") == 0) {
       seed = std::strcmp(argv[i + 1], "random") == 0 ? std::random_device()()
                                                      : static_cast<unsigned>(std::stoul(argv[i + 1]));
     }
     if (std::strcmp(argv[i], "--exchanges") == 0) exchanges = std::stoi(argv[i + 1]);
+    if (std::strcmp(argv[i], "--graphs") == 0) graphs = std::strcmp(argv[i + 1], "off") != 0;
   }
   CHECK_OK(MPI_Bcast(&seed, 1, MPI_UNSIGNED, 0, MPI_COMM_WORLD));
   if (!hr::test::select_device()) return 0;
   if (mpi.rank == 0) std::printf("seed %u\n", seed), std::fflush(stdout);
-  streams::run(mpi, seed, exchanges);
+  streams::run(mpi, seed, exchanges, graphs);
   return 0;
 }

@@ -1,5 +1,6 @@
 // MPI operations in streams: their order among kernels, copies and events, every kind of memory, graphs, and errors.
-// Runs the named parts; without arguments, or with "all", every part.
+// Runs the named parts; without arguments, or with "all", every part but "declined", which needs a driver that cannot
+// capture the operations.
 #include <mpix-device.h>
 
 #include <cstdlib>
@@ -7,6 +8,7 @@
 #include <map>
 
 #include "../memory_in_use.hpp"
+#include "../variable.hpp"
 #include "lane.hpp"
 
 namespace streams {
@@ -562,6 +564,46 @@ void refused_in_capture(const Kernels& kernels) {
   }
 }
 
+// For drivers whose streams wait only for their own words: every enqueued operation is refused in a capture, which goes
+// on and holds the rest, and matched requests are executed as if they were not matched.
+void declined(const Kernels& kernels) {
+  constexpr std::size_t kCount = 3000;
+  constexpr int kElements = static_cast<int>(kCount);
+  const Lane lane(kernels);
+  Buffer from(kCount * sizeof(Word), MemoryKind::kDevice), to(kCount * sizeof(Word), MemoryKind::kDevice);
+  MPI_Request requests[2];
+  CHECK_OK(MPI_Send_init(from.get(), kElements, MPI_UINT32_T, lane.next, 1, lane.comm(), &requests[0]));
+  CHECK_OK(MPI_Recv_init(to.get(), kElements, MPI_UINT32_T, lane.previous, 1, lane.comm(), &requests[1]));
+  CHECK_OK(MPIX_Matchall(2, requests));
+  hr::test::Variable by_streams("HEADRACE_ENQUEUED_BY_STREAMS");
+  for (int mode = 0; mode < 3; ++mode) {
+    poison(to);
+    gpu::synchronize();
+    const Graph graph(lane, mode, [&] {
+      MPI_Request request = MPI_REQUEST_NULL;
+      const auto refused = [&](int code) {
+        CHECK_CLASS(code, MPI_ERR_UNSUPPORTED_OPERATION);
+        CHECK(check::error_text(code).find("the capture is still valid") != std::string::npos);
+      };
+      refused(MPIX_Send_enqueue(from.get(), kElements, MPI_UINT32_T, lane.next, 0, lane.comm()));
+      refused(MPIX_Irecv_enqueue(to.get(), kElements, MPI_UINT32_T, lane.previous, 0, lane.comm(), &request));
+      refused(MPIX_Allreduce_enqueue(from.get(), to.get(), kElements, MPI_UINT32_T, MPI_SUM, lane.comm()));
+      refused(MPIX_Startall_enqueue(2, requests, lane.comm()));
+      refused(MPIX_Runall_enqueue(2, requests, lane.comm()));
+      CHECK_CLASS(MPI_Barrier(lane.comm()), MPI_ERR_OTHER);
+      lane.fill(from, value_of(lane.rank, mode));
+    });
+    graph.launch();
+    CHECK_OK(MPIX_Startall_enqueue(2, requests, lane.comm()));
+    CHECK_OK(MPIX_Waitall_enqueue(2, requests, MPI_STATUSES_IGNORE));
+    lane.wait();
+    expect(from.take<Word>(), counting(kCount, value_of(lane.rank, mode)), "a graph with refused calls");
+    expect(to.take<Word>(), counting(kCount, value_of(lane.previous, mode)), "requests that could not be matched");
+  }
+  CHECK(by_streams.take() == 0);
+  for (MPI_Request& each : requests) CHECK_OK(MPI_Request_free(&each));
+}
+
 // Blocking calls on the communicator are ordered after the work of its stream, though it is independent of the default
 // stream.
 void blocking(const Kernels& kernels) {
@@ -623,7 +665,7 @@ void errors(const Kernels& kernels) {
 
   MPI_Info info = MPI_INFO_NULL;
   CHECK_OK(MPI_Info_create(&info));
-  CHECK_OK(MPI_Info_set(info, "type", "hipStream_t"));
+  CHECK_OK(MPI_Info_set(info, "type", MPIX_Query_hip_support() != 0 ? "ze_command_list_handle_t" : "hipStream_t"));
   CHECK_CLASS(MPIX_Stream_create(info, &name), MPI_ERR_UNSUPPORTED_OPERATION);
   CHECK_OK(MPI_Info_set(info, "type", "cudaStream_t"));
   CHECK_CLASS(MPIX_Stream_create(info, &name), MPI_ERR_INFO_NOKEY);
@@ -762,6 +804,7 @@ const std::map<std::string, std::function<void(const Kernels&)>>& parts() {
                                                                                  {"persistent", persistent},
                                                                                  {"graph", graph},
                                                                                  {"refused", refused_in_capture},
+                                                                                 {"declined", declined},
                                                                                  {"matched", matched},
                                                                                  {"waiting", waiting},
                                                                                  {"blocking", blocking},
@@ -781,7 +824,9 @@ int main(int argc, char** argv) {
   std::vector<std::string> names(argv + 1, argv + argc);
   if (names.empty() || names[0] == "all") {
     names.clear();
-    for (const auto& [name, part] : streams::parts()) names.push_back(name);
+    for (const auto& [name, part] : streams::parts()) {
+      if (name != "declined") names.push_back(name);
+    }
   }
   if (names.front() != "cold") streams::warm_up();
   for (const std::string& name : names) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Iterator
 
@@ -15,6 +16,7 @@ _VISIBLE = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES
 _HARDWARE = "/dev/kfd"
 _LEGACY_EXPORT = "HSA_ENABLE_IPC_MODE_LEGACY"
 _EXPORTS_PIN = ([7, 0], [7, 14])  # from the first version to before the second
+_MIGRATES = re.compile(r"MI(2\d\d|3\d\d)X?\b")  # devices with memory of their own that can retry an access: not MI300A
 
 
 def _accessible(facts: Facts) -> bool:
@@ -56,6 +58,12 @@ def _exports(facts: Facts, rocm: list[int]) -> Iterator[Finding]:
                       "GPU memory that one process has sent to another may stay in use after hipFree()", f"export {_LEGACY_EXPORT}=1")
 
 
+def _migration(facts: Facts, devices: list[str]) -> Iterator[Finding]:
+    if any(_MIGRATES.search(name) for name in devices) and facts.environment.get("HSA_XNACK") != "1":
+        yield note("amd.no-migration", "HSA_XNACK is not 1", "managed memory (hipMallocManaged) does not migrate: kernels read and write it over "
+                   "the bus", "export HSA_XNACK=1 if the program uses such memory, or hipMalloc() in the program")
+
+
 def look(facts: Facts) -> Iterator[Finding]:
     hardware = "kfd" in facts.names("/dev")
     try:
@@ -81,4 +89,5 @@ def look(facts: Facts) -> Iterator[Finding]:
         yield note("amd.emulated", "this release's code for AMD GPUs has been compiled and emulated, and not run on one",
                    "compare results with those of the host first", "docs/amd.md: the ten commands to run, and where to report")
     yield from _exports(facts, answer["rocm"])
+    yield from _migration(facts, answer["devices"])
     yield from _variables(facts)
