@@ -89,10 +89,22 @@ export interface StackGroup {
 
 export interface Stacks { job: string; size: number; here: number; left_out: number; groups_left_out: number; missing: string[]; time: number; seconds: number; groups: StackGroup[]; }
 
+/** Sums over the ranks of a node or of the cluster in `seconds`; `rank_seconds` is the time of the ranks that they cover. */
+export interface Sums {
+  from: number; to: number; jobs: number; ranks: number; seconds: number; rank_seconds: number; estimated: boolean;
+  functions: { name: string; count: number; bytes: number; ns: number; job: string; most: number; jobs: number }[]; // `job` spends `most` of the nanoseconds
+  sizes: { name: string; count: number }[]; operations: { name: string; count: number }[];
+  buffers: { name: string; bytes: number; most: number; ranks: number }[]; // now, and the most in one process
+  files: Files[]; lustre: { name: string; read: number; write: number; nodes: number }[];
+}
+
+/** Bytes per second of a job's processes: in system calls, and from and to storage. */
+export interface Files { id: number; job: string; user: string; batch: string; ranks: number; read: number; written: number; from_storage: number; to_storage: number; }
+
 export type Machine = Record<string, Record<string, [number[], number[]]>>;
 
 export interface News {
-  round: number; details?: number; time?: number; live: boolean; remarks: string[]; collector_seconds?: number;
+  round: number; details?: number; time?: number; period?: number; live: boolean; remarks: string[]; collector_seconds?: number;
   reporters?: Reporter[];
   jobs?: Record<string, { running: number; functions: Record<string, number>; waits_for: Record<string, number> }>;
 }

@@ -104,6 +104,10 @@ struct Level {
 enum class Access : std::uint8_t { kPut, kGet, kAccumulate, kFetch, kRead, kWrite };
 inline constexpr std::size_t kAccesses = 6;
 
+// Communication buffers, by the part of the library that keeps them. buffered.hpp counts them.
+enum class Buffers : std::uint8_t { kShm, kCollectives, kTcp, kUcx, kOfi, kPinned, kDevice };
+inline constexpr std::size_t kBuffers = 7;
+
 struct Mark {
   Value time;  // nanoseconds since 1970
   Value level;
@@ -135,6 +139,7 @@ struct alignas(kPageAlignment) Page {
   Value waited_in[kFunctions];
   Peer peers[kPeers];
   alignas(64) Function functions[kFunctions];
+  Level buffers[kBuffers];  // bytes
   // Not for readers.
   Value stands_for[kFunctions];  // number of calls that the next timed call represents
   Value timed;                   // the function of the call that is timed now

@@ -12,9 +12,14 @@
 #include <string_view>
 #include <vector>
 
+#include "base/counters.hpp"
 #include "base/status.hpp"
 
 namespace hr::counters {
+
+// Names of communication buffers, in the order of Buffers.
+inline constexpr std::string_view kBufferNames[kBuffers] = {"shm", "collectives", "tcp",   "ucx",
+                                                            "ofi", "pinned",      "device"};
 
 // Data about this process for readers, and names for the indices of tables.
 struct About {

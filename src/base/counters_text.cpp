@@ -97,11 +97,11 @@ std::string dimensions(const About& about) {
   const std::string row = std::to_string(kPeers - kClasses);
   return "{" + dimension("function", about.functions) + "," + dimension("protocol", about.protocols) + "," +
          dimension("algorithm", about.algorithms) + "," + dimension("size", size_classes()) + "," +
-         dimension("memory", std::span(kMemoryNames)) + "," + dimension("access", std::span(kAccessNames)) +
-         operation_sizes(about) + ",\"mark\":{\"length\":" + std::to_string(kMarks) +
-         "},\"peer\":{\"length\":" + std::to_string(kPeers) + ",\"others\":{\"" + row +
-         "\":\"this process (others)\",\"" + std::to_string(kPeers - 2) + "\":\"same host (others)\",\"" +
-         std::to_string(kPeers - 1) + "\":\"other hosts (others)\"}}}";
+         dimension("memory", std::span(kMemoryNames)) + "," + dimension("access", std::span(kAccessNames)) + "," +
+         dimension("buffer", std::span(kBufferNames)) + operation_sizes(about) +
+         ",\"mark\":{\"length\":" + std::to_string(kMarks) + "},\"peer\":{\"length\":" + std::to_string(kPeers) +
+         ",\"others\":{\"" + row + "\":\"this process (others)\",\"" + std::to_string(kPeers - 2) +
+         "\":\"same host (others)\",\"" + std::to_string(kPeers - 1) + "\":\"other hosts (others)\"}}}";
 }
 
 constexpr const char* kSum = "sum";
@@ -180,6 +180,10 @@ constexpr Entry kEntries[] = {
      "Largest amount of this memory."},
     {"unexpected.messages", kSum, "messages", HR_AT(unexpected_messages),
      "Messages that had to wait for their receive."},
+    {"buffer.now", kLevel, "bytes", HR_AT(buffers), "Memory of communication buffers, by the part that keeps them.",
+     "buffer", sizeof(Level)},
+    {"buffer.most", kHighWater, "bytes", HR_AT(buffers) + offsetof(Level, most), "Largest amount of it.", "buffer",
+     sizeof(Level)},
     {"wait.times", kSum, "waits", HR_AT(waits), "Long waits: of more than some microseconds."},
     {"wait.time", kSum, "nanoseconds", HR_AT(waited),
      "Duration of long waits, from the time at which they became long."},

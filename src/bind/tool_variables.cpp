@@ -5,6 +5,7 @@
 
 #include "base/counter_parts.hpp"
 #include "base/counters.hpp"
+#include "base/counters_page.hpp"
 #include "base/statistics.hpp"
 #include "p2p/counting.hpp"
 
@@ -88,6 +89,18 @@ void add_queues(Variables& all) {
       });
 }
 
+void add_buffers(Variables& all) {
+  for (std::size_t i = 0; i < counters::kBuffers; ++i) {
+    const std::string name = "buffer_bytes_" + std::string(counters::kBufferNames[i]);
+    const std::string sentence =
+        "Memory in bytes of communication buffers (" + std::string(counters::kBufferNames[i]) + ")";
+    all.push_back(
+        {name, Kind::kLevel, sentence + " now.", [](std::size_t index) { return page.buffers[index].now; }, i});
+    all.push_back({name + "_most", Kind::kHighWaterMark, sentence + ": the most there was.",
+                   [](std::size_t index) { return page.buffers[index].most; }, i});
+  }
+}
+
 Variables make() {
   Variables all;
   for (std::size_t i = 0; i < std::size(kStatistics); ++i) {
@@ -103,6 +116,7 @@ Variables make() {
   add(all, "received", p2p::names_of_protocols(), "received, by the way of their data: ", received_by<&Amount::count>,
       received_by<&Amount::bytes>);
   add_queues(all);
+  add_buffers(all);
   all.push_back({"waits", Kind::kCounter, "Waits that were longer than some microseconds.",
                  [](std::size_t) { return total(page.waits, [](Part& each) -> auto& { return each.waits; }); }});
   all.push_back({"wait_nanoseconds", Kind::kCounter, "How long they were, from when they had become long.",

@@ -35,7 +35,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!names.make_secret().ok()) std::abort();
   Handlers handlers;
   handlers.of_kind.fill(take);
-  network::Inbox inbox(names, handlers);
+  network::Inbox inbox(names, handlers, hr::counters::Buffers::kUcx);
   std::uint64_t token = 0;
   longest = size + sizeof(RendezvousData);
   while (size >= 3) {

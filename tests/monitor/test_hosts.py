@@ -440,12 +440,14 @@ class Refusals(Gathering):
             return made
         wrong = [None, [], {}, {**right, "ranks": {}}, {**right, "time": "now"}, {**right, "time": float("inf")}, {**right, "machine": []}, {**right, "remarks": [1]},
                  {**right, "machine": {"x": None}}, {**right, "ranks": [rank[:-1]]}, {**right, "ranks": [rank[:-4]]}, changed(16, {}), {**right, "ranks": [[*rank, 1]]}, {**right, "remarks": ["x"] * 100}, changed(1, -1), changed(1, True), changed(1, 1.5),
-                 changed(0, None), changed(9, [0]), changed(9, [-1] * 10), changed(9, [1 << 63] * 10), changed(13, {"nothing": {}}),
+                 changed(0, None), changed(9, [0]), changed(9, [-1] * 10), changed(9, [1 << 63] * 10),
                  changed(13, {"sent_to": {"x": [1, 2, 3]}}), changed(13, {"sent_to": {"²": [1, 2, 3]}}), changed(13, {"call": {"x": [1, 2]}}), changed(14, [[1, 2]]),
-                 changed(14, [[0, 1.0, 1 << 40]]), changed(12, "x")]
+                 changed(14, [[0, 1.0, 1 << 40]]), changed(13, {f"k{number}": {} for number in range(65)}), changed(12, "x")]
         for each in wrong:
             with self.assertRaises(message.Wrong, msg=str(each)[:200]):
                 message.unpack(each)
+        newer = message.unpack(changed(13, {"call": {"MPI_Send": [1, 2, 3]}, "of a newer version": {"x": [1]}}))
+        self.assertEqual(newer.readings[0].details, {"call": {"MPI_Send": Count(1, 2, 3)}})
         connection = self.channel()
         connection.send(right)
         connection.receive()

@@ -3,10 +3,11 @@ import { ask } from "../ask";
 import { el, keyed, sum } from "../dom";
 import { bytes, share, short, stretch } from "../format";
 import { table } from "../table";
-import type { Cluster, Node, Switch } from "../types";
+import type { Cluster, Node, Sums, Switch } from "../types";
 import { passes, type Scene, type View } from "../view";
 import { open } from "./hosts";
 import { jobsColumn } from "./jobs";
+import { drawSums } from "./sums";
 
 const LEVELS = 10; // number of colours for use
 const WORST = 5;
@@ -35,7 +36,7 @@ function legend(): HTMLElement {
     el("span", { class: "node use0 errors" }, "!"), "link with errors", el("span", { class: "node use0 down" }, "×"), "link down", el("span", { class: "node unknown" }, "?"), "silent, or no figures");
 }
 
-interface Said { all: Cluster; switches: Switch[]; }
+interface Said { all: Cluster; switches: Switch[]; sums: Sums; }
 
 /** Nodes below their switches; those above a switch are named next to it. */
 function drawSwitches(scene: Scene, nodes: Node[], switches: Switch[]): HTMLElement {
@@ -69,7 +70,7 @@ function worst(nodes: Node[]): Worst[] {
     ...most("fullest memory", (node) => node.memory ?? 0, (node) => share(node.memory ?? 0))];
 }
 
-function draw(scene: Scene, { all: said, switches }: Said): void {
+function draw(scene: Scene, { all: said, switches, sums }: Said): void {
   const nodes = said.nodes.filter((node) => passes(scene.address, node.host, ...node.jobs));
   if (!nodes.length) {
     scene.place.append(el("p", { class: "quiet" }, said.nodes.length ? `None of ${said.nodes.length} nodes has "${scene.address.filter ?? ""}" in its name or jobs.`
@@ -92,11 +93,13 @@ function draw(scene: Scene, { all: said, switches }: Said): void {
     { title: "ranks", value: (row) => row.node.ranks },
     jobsColumn<Worst>(scene, (row) => row.node, (host) => open(scene, host)),
   ], worst(nodes), scene.again, { key: (row) => `${row.what} ${row.node.host}` }));
+  drawSums(scene, sums, "of the cluster");
 }
 
 async function request(address: Address): Promise<Said> {
-  const [all, switches] = await Promise.all([ask<Cluster>("nodes", { from: address.from, to: address.to }), ask<Switch[]>("topology")]);
-  return { all, switches };
+  const time = { from: address.from, to: address.to };
+  const [all, switches, sums] = await Promise.all([ask<Cluster>("nodes", time), ask<Switch[]>("topology"), ask<Sums>("sums", time)]);
+  return { all, switches, sums };
 }
 
 export const cluster: View = { name: "cluster", title: "Cluster", needsJob: false, load: request, draw };

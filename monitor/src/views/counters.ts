@@ -93,4 +93,5 @@ export const collectives = listsOverTime("collectives", "Collectives", "Collecti
   { kind: "collective", title: "Collectives by algorithm", count: "calls", figures: ["count", "bytes"], bar: "bytes", names: "algorithm", none: "No collective operation was called", ours: true },
   { kind: "access", title: "Windows and files", count: "operations", figures: ["count", "bytes"], bar: "bytes", names: "operation", none: "No window and no file was accessed", ours: true },
   { kind: "phase", title: "Marks of MPI_Pcontrol", count: "marks", figures: ["count"], bar: "count", none: "MPI_Pcontrol was not called" }]);
-export const sizes = lists("sizes", "Sizes", [{ kind: "size", title: "Messages sent, by size in bytes", count: "messages", figures: ["count"], bar: "count", names: "size", bySize: true, none: "No message was sent" }]);
+export const sizes = lists("sizes", "Sizes", [{ kind: "size", title: "Messages sent, by size in bytes", count: "messages", figures: ["count"], bar: "count", names: "size", bySize: true, none: "No message was sent" },
+  { kind: "operation", title: "Collectives, by operation and size in bytes", count: "calls", figures: ["count"], bar: "count", names: "operation and size", none: "No collective operation was called", ours: true }]);

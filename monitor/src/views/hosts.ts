@@ -4,12 +4,13 @@ import { el, keyed, sum } from "../dom";
 import { bytes, date, share, short } from "../format";
 import { colour, plot, type Line } from "../plot";
 import { table } from "../table";
-import type { Cluster, Gpu, Inside, Link, Machine, Node, Reporter, User } from "../types";
+import type { Cluster, Gpu, Inside, Link, Machine, Node, Reporter, Sums, User } from "../types";
 import { passes, type Scene, type View } from "../view";
 import { gpuTable } from "./gpus";
 import { drawInside } from "./inside";
 import { jobsColumn } from "./jobs";
 import { linkTable } from "./links";
+import { drawSums } from "./sums";
 
 const groups: [string, string, RegExp, (value: number) => string][] = [
   ["cores", "Cores, share that works", /^cpu\./, share],
@@ -31,7 +32,7 @@ const MOST_OF_IT = 0.8; // share of a node's traffic that the jobs on it explain
 /** Shows one node. */
 export const open = (scene: Scene, host: string): void => scene.go({ view: "hosts", host, filter: "" });
 
-interface Said { all: Cluster; machine: Machine; links: Link[]; users: User[]; gpus: Gpu[]; inside: Inside | null; }
+interface Said { all: Cluster; machine: Machine; links: Link[]; users: User[]; gpus: Gpu[]; inside: Inside | null; sums: Sums | null; }
 
 const rate = (value: number): string => `${bytes(value)}/s`;
 
@@ -102,7 +103,7 @@ function drawUsers(scene: Scene, users: User[], node: Node | undefined): void {
   ], users, scene.again, { key: (user) => `${user.id} ${user.rank}` }));
 }
 
-function draw(scene: Scene, { all, machine: said, links, users, gpus, inside }: Said): void {
+function draw(scene: Scene, { all, machine: said, links, users, gpus, inside, sums }: Said): void {
   const hosts = Object.keys(said).sort(), one = scene.address.host;
   scene.place.append(el("p", { class: "sums" }, sum("hosts", all.nodes.length, String(all.nodes.length)), one ? el("button", { click: () => scene.go({ host: "" }) }, "all nodes") : null));
   const reporters = scene.news.reporters ?? [];
@@ -120,6 +121,7 @@ function draw(scene: Scene, { all, machine: said, links, users, gpus, inside }: 
   if (one && links.length) scene.place.append(el("h3", {}, "Its links"), linkTable(scene, links));
   if (one && gpus.length) scene.place.append(el("h3", {}, "Its GPUs"), gpuTable(scene, gpus));
   if (one) drawUsers(scene, users, nodes[0]);
+  if (one && sums) drawSums(scene, sums, "on this node");
   for (const host of hosts) {
     const section = keyed(el("section", {}, el("h3", {}, host)), host);
     scene.place.append(section);
@@ -145,9 +147,9 @@ const FEW = 8; // nodes whose figures over time are drawn together
 async function load(address: Address): Promise<Said> {
   const time = { from: address.from, to: address.to }, here = { ...time, host: address.host };
   const all = await ask<Cluster>("nodes", time);
-  const [machine, links, users, gpus, inside] = await Promise.all([address.host || all.nodes.length <= FEW ? ask<Machine>("machine", here) : {},
-    address.host ? ask<Link[]>("links", here) : [], address.host ? ask<User[]>("users", here) : [], address.host ? ask<Gpu[]>("gpus", here) : [], address.host ? ask<Inside>("inside", here) : null]);
-  return { all, machine, links, users, gpus, inside };
+  const [machine, links, users, gpus, inside, sums] = await Promise.all([address.host || all.nodes.length <= FEW ? ask<Machine>("machine", here) : {},
+    address.host ? ask<Link[]>("links", here) : [], address.host ? ask<User[]>("users", here) : [], address.host ? ask<Gpu[]>("gpus", here) : [], address.host ? ask<Inside>("inside", here) : null, address.host ? ask<Sums>("sums", here) : null]);
+  return { all, machine, links, users, gpus, inside, sums };
 }
 
 export const hosts: View = { name: "hosts", title: "Nodes", needsJob: false, load, draw };

@@ -1,12 +1,13 @@
 // One job: who runs it, the doctor's findings, and on request the stacks of its ranks.
 import { act, ask, part, Problem } from "../ask";
 import { el, keyed, sum } from "../dom";
-import { date, seconds, short } from "../format";
+import { bytes, date, seconds, short } from "../format";
 import { table } from "../table";
-import type { Deaths, Finding, Job, Report, Slowest, StackGroup, Stacks } from "../types";
+import type { Counter, Deaths, Finding, Job, Report, Slowest, StackGroup, Stacks } from "../types";
 import { within, type Scene, type View } from "../view";
 import { batch, hostsOf } from "./jobs";
 import { besideOthers, slowRank } from "./slow";
+import { ABOUT_FILES } from "./sums";
 
 const FRAMES_MOST = 24; // frames of a group that are shown before the rest is folded
 const read = new Map<number, Stacks | string>(); // the last stacks by job, or the reason why there are none
@@ -79,7 +80,20 @@ function drawReports(scene: Scene, reports: Report[]): void {
   ], reports, scene.again, { key: (report) => report.text }));
 }
 
-function draw(scene: Scene, [findings, named, reports, deaths]: [Finding[], Slowest, Report[], Deaths[]]): void {
+function drawFiles(scene: Scene, said: Counter[]): void {
+  scene.place.append(el("h3", {}, "Files"));
+  if (!said.length) {
+    scene.place.append(el("p", { class: "quiet", "data-empty": "file" }, `Its processes read and wrote nothing that was seen${within(scene.address)}.`));
+    return;
+  }
+  scene.place.append(el("p", { class: "quiet" }, ABOUT_FILES), table<Counter>("job-files", [
+    { title: "what", value: (row) => row.name, text: (row) => row.name.includes("storage") ? row.name : `${row.name} in calls` },
+    { title: "bytes", value: (row) => row.bytes, text: (row) => bytes(row.bytes) },
+    { title: "calls", value: (row) => row.count, text: (row) => row.name.includes("storage") ? "-" : short(row.count) },
+  ], said, scene.again));
+}
+
+function draw(scene: Scene, [findings, named, reports, deaths, files]: [Finding[], Slowest, Report[], Deaths[], Counter[]]): void {
   const job = scene.job!;
   const facts: [string, string][] = [["job", job.key], ["user", job.user], ["batch job", batch(job)], ["command", job.command || job.program], ["ranks", `${job.size}`], ["hosts", hostsOf(job)],
     ["began", date(job.began)], ["time", `${seconds(job.seen - job.began)}, ${job.ended ? "ended" : "running"}`]];
@@ -94,7 +108,8 @@ function draw(scene: Scene, [findings, named, reports, deaths]: [Finding[], Slow
   if (slow) scene.place.append(slow, ...besideOthers(scene, named));
   drawFindings(scene, findings);
   drawReports(scene, reports);
+  drawFiles(scene, files);
   drawStacks(scene, job);
 }
 
-export const job: View = { name: "job", title: "Job", needsJob: true, load: (address) => Promise.all([ask<Finding[]>("findings", part(address)), ask<Slowest>("slowest", { ...part(address), calls: "1" }), ask<Report[]>("reports", part(address)), ask<Deaths[]>("deaths", part(address))]), draw };
+export const job: View = { name: "job", title: "Job", needsJob: true, load: (address) => Promise.all([ask<Finding[]>("findings", part(address)), ask<Slowest>("slowest", { ...part(address), calls: "1" }), ask<Report[]>("reports", part(address)), ask<Deaths[]>("deaths", part(address)), ask<Counter[]>("counters", { ...part(address), kind: "file" })]), draw };

@@ -5,6 +5,7 @@ import { colour, plot } from "../plot";
 import { table } from "../table";
 import type { Counter, Timeline } from "../types";
 import { within, type Scene, type View } from "../view";
+import { buffersOf } from "./sums";
 
 interface Depth { rank: number; posted: number; mostPosted: number; unexpected: number; mostUnexpected: number; }
 
@@ -19,7 +20,7 @@ function byRank(rows: Counter[]): Depth[] {
   return [...found.values()].sort((a, b) => b.mostUnexpected - a.mostUnexpected || a.rank - b.rank);
 }
 
-function draw(scene: Scene, [said, counters]: [Timeline, Counter[]]): void {
+function draw(scene: Scene, [said, counters, buffers]: [Timeline, Counter[], Counter[]]): void {
   const rows = byRank(counters), high = Math.max(0, ...rows.map((row) => row.mostUnexpected));
   scene.place.append(el("p", { class: "sums" }, sum("ranks", rows.length, short(rows.length)), sum("highest unexpected", high, short(high)),
     sum("highest posted", Math.max(0, ...rows.map((row) => row.mostPosted)), short(Math.max(0, ...rows.map((row) => row.mostPosted))))));
@@ -29,7 +30,7 @@ function draw(scene: Scene, [said, counters]: [Timeline, Counter[]]): void {
     { title: "unexpected bytes", values: said.unexpected_bytes, colour: colour("mark"), scale: "right", dash: 2 },
   ], { unit: (value) => short(value), right: bytes, whole: "both" }, (from, to) => scene.go({ from: from.toFixed(2), to: to.toFixed(2) }))
     : el("p", { class: "quiet" }, `Nothing was read${within(scene.address)}.`));
-  scene.place.append(table<Depth>("queues", [
+  scene.place.append(el("h3", {}, "Communication buffers"), ...buffersOf(scene, buffers), el("h3", {}, "By rank"), table<Depth>("queues", [
     { title: "rank", value: (row) => row.rank },
     { title: "unexpected now", value: (row) => row.unexpected },
     { title: "unexpected at most", value: (row) => row.mostUnexpected, bar: (row) => row.mostUnexpected / Math.max(1, high) },
@@ -39,4 +40,4 @@ function draw(scene: Scene, [said, counters]: [Timeline, Counter[]]): void {
 }
 
 export const queues: View = { name: "queues", title: "Queues", needsJob: true,
-  load: (address) => Promise.all([ask<Timeline>("timeline", part(address)), ask<Counter[]>("counters", { ...part(address), kind: "queue" })]), draw };
+  load: (address) => Promise.all([ask<Timeline>("timeline", part(address)), ask<Counter[]>("counters", { ...part(address), kind: "queue" }), ask<Counter[]>("counters", { ...part(address), kind: "buffer" })]), draw };

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from headrace.monitor import cluster, findings, query
+from headrace.monitor import cluster, findings, query, sums
 from headrace.monitor.collector import Collector
 from headrace.monitor.history import connect
 from headrace.monitor.hosts.gather import Gather
@@ -18,7 +18,8 @@ from headrace.monitor.query import Range, Wrong
 from headrace.monitor.sealed import Late
 from headrace.monitor.stacks import stacks
 
-LISTS = ("call", "protocol", "memory", "size", "collective", "access", "library", "phase", "queue")
+LISTS = ("call", "protocol", "memory", "size", "collective", "access", "library", "phase", "queue", "buffer", "file", "operation")
+_BY_RANK = frozenset({"queue", "buffer"})
 _ANSWER_SECONDS = 20.0
 _TIME_MOST = 1e11  # seconds since 1970; beyond any clock
 _MATRIX = {"messages": ("sent_to", 0), "bytes": ("sent_to", 1), "wait": ("waited_for", 2), "waits": ("waited_for", 0),
@@ -89,7 +90,7 @@ def _counters(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
     kind = asked.get("kind", "")
     if kind not in LISTS:
         raise Wrong(f"there is no list of {kind[:40]!r}")
-    if kind == "queue":
+    if kind in _BY_RANK:
         return [dict(zip(("rank", "name", "count", "bytes", "ns"), row)) for row in query.counters(db, _range(db, asked), kind, by_rank=True)]
     rows = query.calls(db, _range(db, asked)) if kind == "call" else [dict(zip(("name", "count", "bytes", "ns"), row)) for row in query.counters(db, _range(db, asked), kind)]
     return sorted(rows, key=lambda row: (-row["ns"], -row["bytes"], -row["count"], row["name"]))
@@ -155,9 +156,13 @@ def _users(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
     return cluster.users(db, _host(asked), *_times(db, asked))
 
 
+def _sums(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
+    return sums.sums(db, *_times(db, asked), _host(asked))
+
+
 ANSWERS: dict[str, Callable[[sqlite3.Connection, Mapping[str, str]], object]] = {
     "jobs": _jobs, "slowest": _slowest, "ranks": _ranks, "matrix": _matrix, "counters": _counters, "timeline": _timeline, "marks": _marks, "machine": _machine,
-    "nodes": _nodes, "links": _links, "users": _users, "gpus": _gpus, "inside": _inside, "findings": _findings, "reports": _reports, "deaths": _deaths, "series": _series}
+    "nodes": _nodes, "links": _links, "users": _users, "gpus": _gpus, "inside": _inside, "findings": _findings, "reports": _reports, "deaths": _deaths, "series": _series, "sums": _sums}
 
 
 # Answers that are not in the history.
@@ -215,6 +220,6 @@ def news(place: Place) -> dict:
     for job in now.values():  # keeps the functions with the most ranks
         for name in ("functions", "waits_for"):
             job[name] = dict(sorted(job[name].items(), key=lambda item: -item[1])[:5])
-    return {"round": state.round, "details": state.details_round, "time": state.time, "live": place.collector.alive(), "jobs": now,
+    return {"round": state.round, "details": state.details_round, "time": state.time, "live": place.collector.alive(), "period": round(place.collector.period, 3), "jobs": now,
             "reporters": [reporter._asdict() for reporter in state.sweep.reporters],
             "remarks": state.remarks[:8], "collector_seconds": round(state.cpu_seconds, 3)}

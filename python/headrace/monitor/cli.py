@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import signal
 import sqlite3
@@ -38,6 +39,7 @@ from headrace.problem import sentence
 _EPILOG = ("Jobs need nothing: their counters are read from outside. Stop it with Ctrl-C; the history stays. "
            "headrace monitor export: the history by SQL and as Parquet. headrace monitor pmpi: the library for other MPIs.")
 _EXTRA = "the page needs Starlette and uvicorn: pip install 'headrace[monitor]'. headrace top needs neither."
+_INTERVALS = (0.1, 5.0)  # range of --interval
 _CHECK_SECONDS = 300.0  # time limit for the check of a saved run
 
 
@@ -57,6 +59,8 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--otlp", nargs="?", const="", metavar="URL",
                         help="send metrics to an OpenTelemetry collector there; without URL, to the address in OTEL_EXPORTER_OTLP_ENDPOINT")
     parser.add_argument("--topology", type=Path, metavar="FILE", help="group nodes by switch: Slurm's topology.conf, or the output of ibnetdiscover")
+    parser.add_argument("--interval", type=_interval, metavar="S",
+                        help=f"seconds between two readings, from {_INTERVALS[0]} to {_INTERVALS[1]:g} (1); below 1 for jobs of few ranks: at most 4 %% of a core is used for reading")
     only = parser.add_mutually_exclusive_group()
     only.add_argument("--save", type=Path, metavar="FILE", help="save a run in one file, and exit")
     only.add_argument("--open", type=Path, metavar="FILE", help="show a saved run, or the counters that mpiexec --save-counters wrote")
@@ -78,9 +82,21 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
         parser.error("--topology is for a monitor that shows a page")
     if args.otlp is not None and (args.save or args.open or args.report_to):
         parser.error("--otlp is for a monitor that shows what runs now")
+    if args.interval and (args.save or args.open or args.report_to):
+        parser.error("--interval is for a monitor that shows what runs now; it also tells collectors on other hosts when to read")
     if args.alerts and (args.save or args.open or args.report_to):
         parser.error("--alerts is for a monitor that shows what runs now")
     return args
+
+
+def _interval(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not _INTERVALS[0] <= value <= _INTERVALS[1]:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a number of seconds from {_INTERVALS[0]} to {_INTERVALS[1]:g}")
+    return value
 
 
 def _reports(text: str) -> tuple[str, int]:
@@ -201,7 +217,7 @@ def _live(args: argparse.Namespace) -> int:
         gather = sender = None
         try:
             gather = _gather(args) if args.reports else None
-            collector = Collector(gather or Pages(everyone=args.all_users), history, Host(), alerts=rules and Alerts(rules))
+            collector = Collector(gather or Pages(everyone=args.all_users), history, Host(), args.interval or 1.0, rules and Alerts(rules))
             if gather:
                 gather.collector = collector
                 gather.start()

@@ -1,7 +1,7 @@
-"""The thread that reads all pages of this host once a second and stores their figures.
+"""The thread that reads all pages of this host once a second, or as often as is asked for, and stores their figures.
 
-Reading every counter takes longer than reading the sums, so it is done as often as a fixed share of one core permits, between once a second
-and once in half a minute. Times are those of a clock that does not jump (clock.py).
+Reading every counter takes longer than reading the sums, so it is done as often as a fixed share of one core permits, between once a second (or
+once in a shorter period) and once in half a minute. Times are those of a clock that does not jump (clock.py).
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from headrace.monitor.history import History
 from headrace.monitor.host import Host
 from headrace.monitor.limits import Seldom
 from headrace.monitor.durations import Classes
-from headrace.monitor.metrics import functions, lengths, reports
+from headrace.monitor.metrics import buffers, functions, lengths, reports
 from headrace.monitor.model import Count, Sweep
 from headrace.monitor.otlp import Sender
+from headrace.monitor.running_totals import Published, RunningTotals
 from headrace.monitor.source import Source
 
 _DETAILS_SHARE = 0.015  # share of a core for counters by name and peer
@@ -29,6 +30,8 @@ _TIDY_SECONDS = 10.0
 _LOOK_SHARE = 0.04  # share of a core for reading and writing; a large cluster is read less often
 _PERIOD_MOST = 30.0
 _MACHINE_ROWS = 2000  # host figures stored per second; those of a large cluster are stored less often
+_MACHINE_SECONDS = 1.0  # resolution of host figures in the history
+_LATE = 1.5  # periods, asked for and shorter than a second, beyond which the page says that figures come less often
 
 
 @dataclass
@@ -45,6 +48,8 @@ class State:
     functions: dict[str, dict[str, Count]] = field(default_factory=dict)  # functions of each job, from the last round with details
     durations: dict[str, dict[str, Classes]] = field(default_factory=dict)  # how long their calls took, likewise
     reports: dict[str, int] = field(default_factory=dict)  # number of the checker's reports by job, likewise
+    totals: Published = field(default_factory=Published)  # functions by node and over the cluster, likewise
+    buffers: dict[str, dict[str, int]] = field(default_factory=dict)  # bytes of communication buffers of each job, likewise
 
 
 class Collector:
@@ -62,6 +67,7 @@ class Collector:
         self.details_seconds = _DETAILS_SECONDS[0]  # time between two readings of all counters
         self._details_due = 0.0
         self._tidy_due = 0.0
+        self._totals = RunningTotals()
         self._ended: set[tuple[str, int]] = set()
         self._thread = threading.Thread(target=self._run, name="headrace-collector", daemon=True)
 
@@ -106,13 +112,13 @@ class Collector:
             kept = now >= self._machine_due
             self.history.write(sweep, machine if kept else {})
             if kept:
-                self._machine_due = now + sum(map(len, machine.values())) / _MACHINE_ROWS - 0.5 * self._least
+                self._machine_due = now + max(_MACHINE_SECONDS if self._least < 1 else 0.0, sum(map(len, machine.values())) / _MACHINE_ROWS) - 0.5 * self._least
             if now >= self._tidy_due:
                 self.history.tidy(sweep.time)
                 self._tidy_due = now + _TIDY_SECONDS
         if details:
             least, most = _DETAILS_SECONDS
-            self.details_seconds = min(most, max(least, self.details_least, (time.thread_time() - used) / _DETAILS_SHARE))
+            self.details_seconds = min(most, max(min(least, 0.9 * self._least), self.details_least, (time.thread_time() - used) / _DETAILS_SHARE))
             self._details_due = now + self.details_seconds
         else:
             cost = time.thread_time() - used
@@ -120,17 +126,20 @@ class Collector:
         self._publish(State(self.state.round + 1, sweep.time, self.state.details_round + details, sweep, machine, self._remarks(sweep),
                             time.thread_time(), *self._of_functions(sweep if details else None)))
 
-    def _of_functions(self, sweep: Sweep | None) -> tuple[dict, dict, dict]:
-        """Returns the last three parts of a State. `sweep`: one with details; None: they are as before."""
+    def _of_functions(self, sweep: Sweep | None) -> tuple[dict, dict, dict, Published, dict]:
+        """Returns the last five parts of a State. `sweep`: one with details; None: they are as before."""
         if sweep is None:
-            return self.state.functions, self.state.durations, self.state.reports
+            return self.state.functions, self.state.durations, self.state.reports, self.state.totals, self.state.buffers
         of = functions(sweep)
-        return of, lengths(sweep, of), reports(sweep)
+        self._totals.add(sweep)
+        return of, lengths(sweep, of), reports(sweep), self._totals.published(), buffers(sweep)
 
     def _remarks(self, sweep: Sweep) -> list[str]:
         said = [*(self.alerts.remarks() if self.alerts else []), *(self.sender.remarks() if self.sender else []), *sweep.remarks]
         if self.history:
             said += self.history.remarks + ([self.history.trouble] if self.history.trouble else [])
+        if self._least < 1 and self.period > _LATE * self._least:
+            said.append(f"figures come every {self.period:.1f} s, not every {self._least:g} s: reading these ranks so often would take more than {_LOOK_SHARE:.0%} of a core")
         return said + (self.host.remarks if self.host else [])
 
     def _publish(self, state: State) -> None:

@@ -35,6 +35,7 @@ _RANKS_OF_A_JOB = 1024  # larger jobs have only sums
 _RANKS_MOST = 4096
 _JOBS_MOST = 500
 _FUNCTIONS_MOST = 24  # limit per job; the rest is "other"
+_BUFFERS_MOST = 16  # parts of the library that keep buffers
 _HISTOGRAMS_MOST = 8  # limit of the functions of a job whose calls are counted by duration
 _BOUNDS = tuple(1024 * 4 ** power for power in range(13))  # nanoseconds, from 1 us to 17 s
 _FIGURES_MOST = 50_000  # limit for links, and for hosts
@@ -51,6 +52,11 @@ _MACHINE = {"cpu": "headrace_host_cpu", "net": "headrace_host_network_bytes_per_
 
 _FUNCTION = (("headrace_function_calls_total", "Calls of an MPI function, of all ranks of a job", 1), ("headrace_function_bytes_total", "Bytes of messages sent in an MPI function", 1),
              ("headrace_function_seconds_total", "Time in an MPI function", 1e9))
+
+
+_OF_A_NODE = (("function_calls_total", "Calls of an MPI function since the monitor's start", 1), ("function_bytes_total", "Bytes of messages sent in an MPI function since the monitor's start", 1),
+              ("function_seconds_total", "Time of all ranks in an MPI function since the monitor's start", 1e9))
+_FILES = {"read": ("calls", "read"), "written": ("calls", "write"), "read from storage": ("storage", "read"), "written to storage": ("storage", "write")}
 
 
 class Histogram(NamedTuple):
@@ -119,6 +125,33 @@ def _of_jobs(state: State) -> Iterator[Family]:
                  [Point({"mpi_job": job}, state.reports.get(job, 0), began[job]) for job in sums])
 
 
+    yield Family("headrace_job_buffer_bytes", "gauge", "Memory of communication buffers of all ranks of a job, by the part of the library that keeps them",
+                 [Point({"mpi_job": job, "kept_by": name}, sum_) for job in sums.keys() & state.buffers.keys() for name, sum_ in state.buffers[job].items()])
+    yield Family("headrace_job_file_bytes_total", "counter", "Bytes that processes of a job have read and written in system calls, and of these from and to storage",
+                 [Point({"mpi_job": job, "level": _FILES[name][0], "way": _FILES[name][1]}, sum_, began[job]) for job in sums.keys() & state.totals.files.keys()
+                  for name, sum_ in state.totals.files[job].items() if name in _FILES])
+
+
+def buffers(sweep: Sweep) -> dict[str, dict[str, int]]:
+    """Returns the memory of each job's communication buffers by the part of the library that keeps them."""
+    found: dict[str, Counter] = {}
+    for reading in sweep.readings:
+        for name, count in (reading.details or {}).get("buffer", {}).items():
+            found.setdefault(reading.rank.job, Counter())[name] += count.count
+    return {job: dict(counts.most_common(_BUFFERS_MOST)) for job, counts in found.items()}
+
+
+def _of_nodes(state: State) -> Iterator[Family]:
+    """Sums of MPI functions by node and over the cluster, and messages by size."""
+    for place, (name, sentence, unit) in enumerate(_OF_A_NODE):
+        yield Family(f"headrace_host_{name}", "counter", f"{sentence}, of all ranks on a host",
+                     [Point({"host": host, "function": function}, _scaled(values[place], unit)) for host, functions in state.totals.hosts.items() for function, values in functions.items()])
+        yield Family(f"headrace_cluster_{name}", "counter", f"{sentence}, of all ranks that the monitor sees",
+                     [Point({"function": function}, _scaled(values[place], unit)) for function, values in state.totals.cluster.items()])
+    yield Family("headrace_cluster_messages_total", "counter", "Messages sent since the monitor's start, by size in bytes, by all ranks that the monitor sees",
+                 [Point({"size": size}, count) for size, count in state.totals.sizes.items()])
+
+
 def _histogram(classes: durations.Classes, seconds: float) -> Histogram:
     counts = [0] * (len(_BOUNDS) + 1)
     for begin, count in classes.items():
@@ -173,7 +206,9 @@ def families(state: State, door: Door | None = None) -> Iterator[Family]:
         running[key] = running.get(key, 0) + (not reading.ended)
     yield Family("headrace_ranks", "gauge", "Ranks of a job that run", [Point({"mpi_job": job, "program": program}, count) for (job, program), count in running.items()])
     yield from _of_jobs(state)
+    yield from _of_nodes(state)
     shown, left_out = _shown(state)
+    left_out += state.totals.left_out
     who = [({"mpi_job": reading.rank.job, "program": reading.rank.program, "rank": reading.rank.rank, "host": reading.rank.host}, reading) for reading in shown]
     for field, (name, kind, sentence, unit) in _BRIEF.items():
         place = Brief._fields.index(field)

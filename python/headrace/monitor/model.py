@@ -56,9 +56,12 @@ KINDS = {
     "duration": 13,  # calls by function and by duration in nanoseconds: "MPI_Recv 1024-2047"
     "cpu": 14,  # time of cores that the process used: "process"
     "resident": 15,  # gauge: count is the process's memory in bytes now, bytes the highest: "process"
+    "buffer": 16,  # gauge: count is the memory of communication buffers in bytes now, bytes the highest: "shm", "tcp"
+    "file": 17,  # what the process reads and writes: "read" (in system calls, on any file), "read from storage"
+    "operation": 18,  # collectives by operation and size in bytes: "allreduce 8-15"; they count neither bytes nor time
 }
 PEERS = frozenset({"sent_to", "internal_to", "waited_for"})
-GAUGES = frozenset({"queue", "resident"})
+GAUGES = frozenset({"queue", "resident", "buffer"})
 
 Details = dict[str, dict[str, Count]]  # kind -> key -> counter; the key of a peer is its rank in decimal
 
@@ -147,6 +150,8 @@ class Sweep:
 
 def clean(text: str, most: int = TEXT_MOST) -> str:
     """Cleans a name from a page: the result is printable and of limited length."""
+    if len(text) <= most and text.isprintable():
+        return text
     kept = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text[:most + 1])
     return kept if len(kept) <= most else kept[:most - 1] + "\N{HORIZONTAL ELLIPSIS}"
 

@@ -6,18 +6,19 @@ A page stays open when its process has ended, so that its last figures are read 
 from __future__ import annotations
 
 import time
-from itertools import repeat
+from itertools import compress, repeat
 
 from headrace import counters
 from headrace.counters import Page, Problem, Snapshot
 from headrace.monitor import clock
-from headrace.monitor.model import REPORT_MOST, Brief, Count, Details, Mark, Rank, Reading, Report, Sweep, clean
+from headrace.monitor.model import REPORT_MOST, Brief, Count, Details, Mark, Rank, Reading, Report, Sweep, clean, size_class
 from headrace.monitor.origin import origin
-from headrace.monitor.process import use
+from headrace.monitor.process import files, use
 
 _LOOK_SECONDS = 1.8  # time between two searches for new pages
 _COUNTER_MOST = 1 << 58  # a process cannot have counted more
 _ONLY_GROW = ("calls", "sent", "sent_bytes", "received", "received_bytes")  # times are not among them: a wait that has just ended is estimated
+_NOTHING = (0, 0, 0)
 _JOB_MOST = 1 << 62  # maximum sum over all ranks of a job that the history can represent
 
 
@@ -133,8 +134,8 @@ def reading(page: Page, details: bool, gone: bool, who: dict[str, Rank], saved: 
     said = Reading(rank, brief, ended, _details(now) if details else None, marks=_marks(now) if details else (), died=gone and not saved and now.state == "running")
     if details:
         said.reports = _reports(page)
-        if not ended and (used := use(page.process())):
-            said.details.update(cpu={"process": Count(ns=used.cpu_ns)}, resident={"process": Count(used.resident, used.most)})
+        if not ended and (process := page.process()):
+            said.details.update(_of_process(process))
     if not ended:
         said.function, said.waits_for = _now(now)
     if under_way and said.function and said.details is not None:  # the call's time includes this wait only once it has ended
@@ -142,6 +143,16 @@ def reading(page: Page, details: bool, gone: bool, who: dict[str, Rank], saved: 
         known = calls.get(said.function, Count(1))
         calls[said.function] = known._replace(ns=known.ns + under_way)
     return said
+
+
+def _of_process(process: str) -> Details:
+    found: Details = {}
+    if used := use(process):
+        found.update(cpu={"process": Count(ns=used.cpu_ns)}, resident={"process": Count(used.resident, used.most)})
+    if moved := files(process):
+        found["file"] = {name: count for name, count in (("read", Count(moved.reads, moved.read)), ("written", Count(moved.writes, moved.written)),
+                                                         ("read from storage", Count(bytes=moved.from_storage)), ("written to storage", Count(bytes=moved.to_storage))) if any(count)}
+    return found
 
 
 def _now(now: Snapshot) -> tuple[str, int | None]:
@@ -180,8 +191,8 @@ def _triples(now: Snapshot, count: str, size: str = "", ns: str = "", prefix: st
         return {}
     columns = [now.values(name) if name and name in now.page._counters else repeat(0) for name in (count, size, ns)]
     found: dict[str, Count] = {}
-    for label, *figures in zip(now.labels(count), *columns):
-        if any(figures) and label is not None:
+    for label, figures in zip(now.labels(count), zip(*columns)):
+        if figures != _NOTHING and label is not None:
             key = prefix + clean(str(label))
             before = found.get(key)
             found[key] = Count(*map(sum, zip(before, figures))) if before else Count(*figures)
@@ -191,6 +202,26 @@ def _triples(now: Snapshot, count: str, size: str = "", ns: str = "", prefix: st
 def _peers(found: dict[str, Count], most: int) -> dict[str, Count]:
     """Returns the peers of this job; counters shared by several ("others (same host)") are not part of a matrix."""
     return {key: count for key, count in found.items() if key.isdecimal() and int(key) < most}
+
+
+def _operations(now: Snapshot) -> dict[str, Count]:
+    """Returns the numbers of collectives by operation and size."""
+    dimension = now.page.description["dimensions"].get("operation_size")
+    if dimension is None or "collective.sizes" not in now.page._counters:
+        return {}
+    names, sizes, found = dimension["operations"], dimension["sizes"], {}
+    counts = now.values("collective.sizes")
+    for place in compress(range(len(counts)), counts):
+        if place // sizes < len(names):
+            found[clean(f"{names[place // sizes]} {size_class(place % sizes)}")] = Count(counts[place])
+    return found
+
+
+def _buffers(now: Snapshot) -> dict[str, Count]:
+    """Returns the memory of communication buffers by the part that keeps them, now and at most."""
+    found = _triples(now, "buffer.now", "buffer.most")
+    kept = Count(_value(now, "unexpected.bytes"), _value(now, "unexpected.most_bytes"))
+    return {**found, "unexpected": kept} if any(kept) else found
 
 
 def _details(now: Snapshot) -> Details:
@@ -209,6 +240,8 @@ def _details(now: Snapshot) -> Details:
         "library": {name[8:]: Count(now.value(name)) for name in now.page.names
                     if name.startswith("library.") and now.page.counter(name)["kind"] == "sum" and now.value(name)},
         "queue": {name: Count(_value(now, f"{name}.now"), _value(now, f"{name}.most")) for name in ("posted", "unexpected")},
+        "buffer": _buffers(now),
+        "operation": _operations(now),
         "phase": {"marks": Count(marks)} if (marks := _value(now, "phase.marks")) else {},
         "duration": {clean(f"{function} {length}"): Count(calls) for function, lengths in now.page.durations().items() for length, calls in lengths.items()},
     }

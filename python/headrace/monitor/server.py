@@ -122,8 +122,9 @@ async def _events(request: Request) -> Response:
                 if found["round"] != last or quiet >= 5:
                     last, quiet = found["round"], 0.0
                     yield f"data: {json.dumps(found)}\n\n"
-                await asyncio.sleep(_EVENT_SECONDS)
-                quiet += _EVENT_SECONDS
+                wait = min(_EVENT_SECONDS, 0.5 * found.get("period", 1.0))
+                await asyncio.sleep(wait)
+                quiet += wait
         finally:
             state.streams -= 1
 

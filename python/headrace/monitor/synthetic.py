@@ -124,6 +124,14 @@ class Synthetic:
                   "MPI_Waitall 524288-1048575": steps - late, "MPI_Waitall 16777216-33554431": late}
         return {key: Count(count) for key, count in counts.items() if count}
 
+    @staticmethod
+    def _files(rank: int, steps: int) -> dict[str, Count]:
+        """Returns what rank 0 reads, once, and what each rank writes: its part of a file every 200 steps."""
+        found = {"written": Count(steps // _STEPS, steps // _STEPS << 20), "written to storage": Count(bytes=steps // _STEPS << 20)}
+        if rank == 0:
+            found.update({"read": Count(2, 3 << 20), "read from storage": Count(bytes=1 << 20)})
+        return {name: count for name, count in found.items() if any(count)}
+
     def _details(self, job: Job, rank: int, peers: list[int], steps: int, wait: int) -> Details:
         sends = steps * len(peers)
         by_peer: dict[str, Count] = {}
@@ -151,6 +159,9 @@ class Synthetic:
             "collective": {"allreduce/shared": Count(steps, steps * 8, steps * 20_000)},
             "library": {"device_ipc_hits": Count(direct), "device_ipc_misses": Count(len(peers))},
             "queue": {"posted": Count(len(peers), 2 * len(peers)), "unexpected": Count(min(3, sends), 9)},
+            "buffer": {"shm": Count(6 * 37_888, 6 * 70_656), **({"device": Count(2 << 20, 4 << 20), "pinned": Count(1 << 20, 1 << 20)} if job.device else {}), "unexpected": Count(0, 3 * _FACE)},
+            "file": self._files(rank, steps),
+            "operation": {f"allreduce {size_class(4)}": Count(steps)},
             "phase": {"marks": Count(steps // _PHASE_STEPS)},
             "cpu": {"process": Count(ns=steps * 5_000_000)},
             "resident": {"process": Count((900 + rank % 7) << 20, (1000 + rank % 7) << 20)},

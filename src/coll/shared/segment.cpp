@@ -93,7 +93,10 @@ Task Segment::open(Sharing part) {
   FileLocation location;
   if (rank_ == 0) {
     const std::uint64_t number = state().files_made++;
-    if (opened(file.create_hidden(path_of(procs[0], number), bytes, bytes))) location.number = number;
+    if (opened(file.create_hidden(path_of(procs[0], number), bytes, bytes))) {
+      location.number = number;
+      buffered_.take(bytes);
+    }
     if (file.hidden()) location.process = ::getpid(), location.descriptor = file.descriptor();
   }
   Task telling = comm::broadcast(members, 0, &location, sizeof location);

@@ -40,6 +40,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/buffered.hpp"
 #include "base/cache_hints.hpp"
 #include "base/shared_file.hpp"
 #include "coll/algorithm.hpp"
@@ -223,6 +224,7 @@ class Segment {
   bool oversubscribed_ = false;
   Block* blocks_ = nullptr;
   std::byte* data_slots_ = nullptr;
+  Buffered buffered_{counters::Buffers::kCollectives};
   SharedFile flag_file_;
   SharedFile data_file_;
   std::unique_ptr<device::DeviceBuffers> device_buffers_;  // made at first use

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 
+#include "base/buffered.hpp"
 #include "base/clock.hpp"
 #include "base/knobs.hpp"
 #include "base/log.hpp"
@@ -199,7 +200,11 @@ Context::Context(ContextHandle handle, std::uint64_t id, int device) noexcept
       pci_bus_id_(pci_bus_id_of(device)),
       device_time_sliced_(device_is_time_sliced(device)) {}
 
-Context::~Context() = default;
+// Its driver memory has been freed, or has disappeared with the driver's context.
+Context::~Context() {
+  give_back_buffers(counters::Buffers::kDevice, cached_bytes_);
+  give_back_buffers(counters::Buffers::kPinned, cached_pinned_bytes_);
+}
 
 Status Context::load_module() {
   module_state_ = Module::kNone;

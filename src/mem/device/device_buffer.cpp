@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/buffered.hpp"
 #include "base/knobs.hpp"
 #include "mem/device/deferred_free.hpp"
 
@@ -23,6 +24,7 @@ Status Staging::take(Context& context, std::size_t bytes) {
   }
   HR_DEVICE(context.device(), memory_allocate, (&buffer_.address, rounded), "%zu bytes for staging", rounded);
   buffer_.bytes = rounded;
+  take_buffers(counters::Buffers::kDevice, rounded);
   return kOk;
 }
 
@@ -32,6 +34,7 @@ Staging::~Staging() {
     context_->cached_bytes_ += buffer_.bytes;
     context_->free_buffers_.push_back(buffer_);
   } else {
+    give_back_buffers(counters::Buffers::kDevice, buffer_.bytes);
     (void)driver().memory_free(buffer_.address);
   }
 }
@@ -40,6 +43,8 @@ Status DeviceBuffer::allocate(Context& context, std::size_t size) {
   context_ = context.handle();
   id_ = context.id();
   HR_DEVICE(context.device(), memory_allocate, (&address_, size), "%zu bytes to stay on the device", size);
+  bytes_ = size;
+  take_buffers(counters::Buffers::kDevice, size);
   return kOk;
 }
 
@@ -51,7 +56,9 @@ Status DeviceBuffer::fill(Context& context, const void* bytes, std::size_t size)
 }
 
 DeviceBuffer::~DeviceBuffer() {
-  if (address_ == 0 || !Context::alive(context_, id_)) return;
+  if (address_ == 0) return;
+  give_back_buffers(counters::Buffers::kDevice, bytes_);
+  if (!Context::alive(context_, id_)) return;
   if (driver().context_push(context_) != kSuccess) return;
   DeferredFrees::free(DeferredFrees::Kind::kDevice, context_, id_, address_);
   ContextHandle popped = nullptr;

@@ -35,7 +35,7 @@ class DeviceBuffer {
  public:
   DeviceBuffer() = default;
   DeviceBuffer(DeviceBuffer&& other) noexcept
-      : context_(other.context_), id_(other.id_), address_(std::exchange(other.address_, 0)) {}
+      : context_(other.context_), id_(other.id_), address_(std::exchange(other.address_, 0)), bytes_(other.bytes_) {}
   DeviceBuffer& operator=(DeviceBuffer&&) = delete;
   ~DeviceBuffer();
 
@@ -52,6 +52,7 @@ class DeviceBuffer {
   ContextHandle context_ = nullptr;
   std::uint64_t id_ = 0;
   DeviceAddress address_ = 0;
+  std::size_t bytes_ = 0;
 };
 
 // Returns the size of the largest piece that a transfer stages at a time.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/buffered.hpp"
 #include "base/knobs.hpp"
 #include "mem/device/deferred_free.hpp"
 
@@ -28,6 +29,7 @@ Status PinnedStaging::take(Context& context, std::size_t bytes) {
   HR_DEVICE(context.device(), host_allocate, (&memory, rounded, kHostRegisterPortable), "%zu bytes for staging",
             rounded);
   memory_ = {static_cast<std::byte*>(memory), rounded};
+  take_buffers(counters::Buffers::kPinned, rounded);
   return kOk;
 }
 
@@ -36,12 +38,13 @@ void PinnedStaging::give_back() noexcept {
   const std::span<std::byte> memory = memory_;
   memory_ = {};
   Context* const context = Context::find(context_, id_);
-  if (context == nullptr) return;
+  if (context == nullptr) return give_back_buffers(counters::Buffers::kPinned, memory.size());
   if (DeferredFrees::held() || context->cached_pinned_bytes_ + memory.size() <= knobs().device_staging_bytes) {
     context->cached_pinned_bytes_ += memory.size();
     context->free_pinned_.push_back(memory);
     return;
   }
+  give_back_buffers(counters::Buffers::kPinned, memory.size());
   if (driver().context_push(context_) != kSuccess) return;
   (void)driver().host_free(memory.data());
   ContextHandle popped = nullptr;

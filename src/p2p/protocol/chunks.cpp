@@ -17,8 +17,10 @@ constexpr std::size_t kPieces = 4;
 bool Chunks::take_pages(std::size_t chunk_bytes, std::size_t count) {
   const std::size_t whole = whole_pages(chunk_bytes);
   pages_ = p2p::take_pages(whole * count);
-  if (pages_ != nullptr) use({pages_.get(), whole * count}, whole);
-  return pages_ != nullptr;
+  if (pages_ == nullptr) return false;
+  buffered_.take(whole * count);
+  use({pages_.get(), whole * count}, whole);
+  return true;
 }
 
 void Chunks::use(std::span<std::byte> memory, std::size_t chunk_bytes) {

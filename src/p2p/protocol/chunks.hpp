@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "base/buffered.hpp"
 #include "layout/view.hpp"
 #include "mem/device/exported_buffer.hpp"
 #include "mem/device/pinned.hpp"
@@ -64,6 +65,7 @@ class Chunks {
   void cut(std::size_t chunk_bytes, std::size_t count);
 
   Pages pages_;
+  Buffered buffered_{counters::Buffers::kPinned};  // the pages
   std::span<std::byte> host_;
   mem::device::PinnedRange pinned_;  // destroyed before the pages
   mem::device::ExportedBuffer device_;

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <new>
 
+#include "base/buffered.hpp"
 #include "transport/transport.hpp"
 
 namespace hr::transport::network {
@@ -52,7 +53,8 @@ class Buffers {
   using Buffer = network::Buffer<Own>;
 
  public:
-  Buffers() = default;
+  // `of`: counts the memory of all buffers.
+  explicit Buffers(counters::Buffers of) noexcept : buffered_(of) {}
   ~Buffers() { clear(); }
   Buffers(const Buffers&) = delete;
   Buffers& operator=(const Buffers&) = delete;
@@ -65,6 +67,7 @@ class Buffers {
     if (memory == nullptr) return nullptr;
     auto* made = ::new (memory) Buffer;
     made->room = kept.room;
+    buffered_.take(sizeof(Buffer) + kept.room);
     return made;
   }
 
@@ -101,11 +104,13 @@ class Buffers {
     --kept.count;
     return first;
   }
-  static void destroy(Buffer* buffer) noexcept {
+  void destroy(Buffer* buffer) noexcept {
+    buffered_.give_back(sizeof(Buffer) + buffer->room);
     buffer->~Buffer();
     ::operator delete(buffer);
   }
 
+  Buffered buffered_;
   std::array<Kept, 3> kept_{Kept{2048, 64}, Kept{kMaxPayload, 64}, Kept{kMostEager + kMostInFront, 8}};
 };
 

@@ -53,6 +53,7 @@ bool Inbox::take(const std::byte* message, std::size_t bytes, std::uint64_t toke
     order_of(from).drain([&](const Early& early) {
       Head its;
       std::memcpy(&its, early.bytes.data(), sizeof its);
+      buffered_.give_back(early.bytes.size());
       deliver(its, early.bytes.data() + sizeof its, early.bytes.size() - sizeof its);
     });
     return true;
@@ -64,6 +65,7 @@ bool Inbox::take(const std::byte* message, std::size_t bytes, std::uint64_t toke
     drop_message(from, "its number has come before, or is too far ahead");
     return false;
   }
+  buffered_.take(sizeof head + payload_bytes);
   if (is_rts) rendezvous_.insert(token);
   return true;
 }

@@ -13,6 +13,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/buffered.hpp"
 #include "transport/network/in_order.hpp"
 #include "transport/network/names.hpp"
 #include "transport/transport.hpp"
@@ -24,7 +25,9 @@ inline constexpr std::size_t kMostRtsPayload = 512;
 
 class Inbox {
  public:
-  Inbox(const Names& names, const Handlers& handlers) : names_(names), handlers_(handlers) {}
+  // `of`: counts the memory of messages that are stored.
+  Inbox(const Names& names, const Handlers& handlers, counters::Buffers of)
+      : names_(names), handlers_(handlers), buffered_(of) {}
 
   // Takes a message: a Head (buffers.hpp) and a payload, of any alignment and content. `token`: that of a ready-to-send
   // message; 0 for other messages. Handlers may send and connect, but make no progress. False if the message was
@@ -39,7 +42,10 @@ class Inbox {
   // Returns the low bits of the number of messages delivered from that process.
   [[nodiscard]] std::uint32_t delivered(int from) noexcept { return order_of(from).delivered(); }
   // Forgets a process; its next message has number 0.
-  void forget(int proc) noexcept { order_of(proc) = {}; }
+  void forget(int proc) noexcept {
+    for (const auto& [number, early] : order_of(proc).early()) buffered_.give_back(early.bytes.size());
+    order_of(proc) = {};
+  }
 
  private:
   // A message that arrived before its turn: its Head, its payload, and the RendezvousData that came with it.
@@ -56,6 +62,7 @@ class Inbox {
 
   const Names& names_;
   const Handlers& handlers_;
+  Buffered buffered_;
   std::vector<InOrder<Early>> orders_;  // indexed by process
   std::unordered_set<std::uint64_t> rendezvous_;
 };

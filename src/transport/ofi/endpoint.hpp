@@ -194,11 +194,12 @@ class Ofi final : public Transport {
   const Library& library_;
   network::Names names_;
   network::Addresses places_;
-  network::Inbox inbox_{names_, handlers_};
+  network::Inbox inbox_{names_, handlers_, counters::Buffers::kOfi};
   Fabric fabric_;
   Requests requests_;
   Memory memory_{fabric_, requests_};
-  network::Buffers<Sending> buffers_;
+  network::Buffers<Sending> buffers_{counters::Buffers::kOfi};
+  Buffered buffered_{counters::Buffers::kOfi};  // landings, and pieces that are unpacked
   network::Sleepers sleepers_;
   Cost cost_;
   std::vector<std::unique_ptr<Peer>> peers_;  // indexed by process

@@ -107,6 +107,7 @@ void Ofi::go_on(Fetch* fetch) {
       fail_path(fetch->peer, FI_ENOMEM);
       return;
     }
+    if (unpacks) buffered_.take(piece->bytes);
     fetch->next += piece->bytes;
     ++fetch->pending;
     requests_.begin(*piece.release());  // piece_done() deletes it
@@ -117,6 +118,7 @@ void Ofi::piece_done(Request& request, int error) {
   const std::unique_ptr<Piece> piece(static_cast<Piece*>(&request));
   auto* const fetch = static_cast<Fetch*>(piece->whole);
   Ofi& self = fetch->peer.owner;
+  if (piece->bounce != nullptr) self.buffered_.give_back(piece->bytes);
   --fetch->pending;
   if (error != 0) {
     fetch->error = error;

@@ -23,6 +23,7 @@ Status Ofi::create() {
   }
   for (Landing& each : landings_) {
     each.memory = std::make_unique_for_overwrite<std::byte[]>(kLandingBytes);
+    buffered_.take(kLandingBytes);
     if (fabric_.registers_local()) HR_TRY(fabric_.add(each.memory.get(), kLandingBytes, FI_RECV, &each.registration));
     unposted_.push_back(&each);
   }

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/buffered.hpp"
 #include "base/clock.hpp"
 #include "base/knobs.hpp"
 #include "base/last_cache.hpp"
@@ -259,6 +260,7 @@ class Shm : public Transport {
   std::size_t first_bytes_ = 0;    // payload space of a new ring
   bool direct_ = true;             // this process polls the rings of all its senders
   enum class Staging : std::uint8_t { kUnasked, kReserved, kNone } own_staging_ = Staging::kUnasked;
+  Buffered buffered_{counters::Buffers::kShm};
   int node_ = 0;
   std::vector<int> ranks_;                         // ranks, indexed by index on the node
   std::vector<int> local_of_;                      // indices on the node, indexed by rank; -1 for ranks on other nodes
@@ -344,6 +346,7 @@ Status Shm::reserve(int peer) {
   Outgoing& to = outgoing_[static_cast<std::size_t>(peer)];
   if (to.reserved) return kOk;
   HR_TRY(segment_.reserve(peer, own_, first_bytes_));
+  buffered_.take(ring_footprint(first_bytes_));
   (void)segment_.ring(peer, own_)->cells_consumed.load(std::memory_order_relaxed);  // maps the first page
   to.reserved = true;
   return kOk;
@@ -400,6 +403,7 @@ Status Shm::make_room(int peer, std::size_t bytes) {
   const std::size_t usable = std::min(std::max(producer.wanted(), 2 * producer.usable()), segment_.payload_bytes());
   const Status status = segment_.reserve(peer, own_, usable);
   if (status.ok()) {
+    buffered_.take(usable - producer.usable());
     producer.grow(usable);
     return kOk;
   }
@@ -412,7 +416,10 @@ Status Shm::make_room(int peer, std::size_t bytes) {
 
 void Shm::make_exchange_buffer(int peer) {
   ExchangeBuffers& exchange_buffers = exchange_buffers_[static_cast<std::size_t>(peer)];
-  if (segment_.reserve_exchange_buffer(own_, peer, exchange_buffers.made()).ok()) return exchange_buffers.make();
+  if (segment_.reserve_exchange_buffer(own_, peer, exchange_buffers.made()).ok()) {
+    buffered_.take(kExchangeBufferBytes);
+    return exchange_buffers.make();
+  }
   static_cast<void>(take_detail());  // the ring is used instead
   exchange_buffers.stop_creating();
 }
@@ -487,7 +494,9 @@ std::span<std::byte> Shm::staging(int proc) {
   if (own_staging_ == Staging::kUnasked) {
     const Status reserved = segment_.reserve_staging(own_);
     own_staging_ = reserved.ok() ? Staging::kReserved : Staging::kNone;
-    if (!reserved.ok()) {
+    if (reserved.ok()) {
+      buffered_.take(segment_.sizes().staging_bytes);
+    } else {
       log::write(log::Level::kNote, "messages between GPU memory and other processes are not pipelined: %s",
                  take_detail().c_str());
     }

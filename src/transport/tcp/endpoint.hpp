@@ -254,7 +254,7 @@ class Tcp final : public Transport {
   const Handlers& handlers_;
   network::Names names_;
   network::Addresses places_;
-  network::Buffers<Nothing> buffers_;
+  network::Buffers<Nothing> buffers_{counters::Buffers::kTcp};
   network::Sleepers sleepers_;
   Nonce key_{};
   Interface interface_;

@@ -23,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/buffered.hpp"
 #include "base/secret.hpp"
 #include "transport/network/buffers.hpp"
 #include "transport/tcp/frame.hpp"
@@ -44,6 +45,7 @@ struct Landing {
   std::size_t begin = 0;
   std::size_t end = 0;
   std::size_t needed = 0;
+  Buffered buffered{counters::Buffers::kTcp};  // bytes that may have been touched
 
   [[nodiscard]] bool is_empty() const noexcept { return begin == end; }
   // Returns memory for the rest of the frame, and some more.
@@ -54,6 +56,7 @@ struct Landing {
       std::memmove(bytes.get(), bytes.get() + begin, end - begin);
       end -= std::exchange(begin, 0);
     }
+    buffered.raise(end + length);
     return {bytes.get() + end, length};
   }
 };

@@ -230,11 +230,11 @@ class Ucx final : public Transport {
   const Library& library_;
   network::Names names_;
   network::Addresses places_;
-  network::Inbox inbox_{names_, handlers_};
+  network::Inbox inbox_{names_, handlers_, counters::Buffers::kUcx};
   Worker worker_;
   Memory memory_{library_, worker_, [](void* peer, ucs_status_t status) { path_failed(peer, nullptr, status); }};
   Disconnects disconnects_{library_, worker_, names_};
-  network::Buffers<void*> buffers_;
+  network::Buffers<void*> buffers_{counters::Buffers::kUcx};
   network::Sleepers sleepers_;
   std::vector<std::unique_ptr<Peer>> peers_;  // indexed by process
   std::size_t job_size_;

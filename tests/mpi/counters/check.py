@@ -79,6 +79,32 @@ def compare(page: counters.Page, known: dict) -> None:
         raise SystemExit(f"{rank}: no receive was ever posted, or no collective operation carried out")
 
 
+def buffers(page: counters.Page) -> dict[str, int]:
+    """Returns the communication buffers that are in use now, by the part of the library that keeps them."""
+    return page.read().table("buffer.now")
+
+
+def allocated(pid: int) -> int | None:
+    """Returns the memory that the system has allocated for the files that the ranks share; None if this user may not see that."""
+    found = {}
+    folder = Path(f"/proc/{pid}/map_files")
+    try:
+        for file in folder.iterdir():
+            if os.readlink(file).startswith("/dev/shm/"):
+                status = file.stat()
+                found[status.st_ino] = status.st_blocks * 512
+    except PermissionError:
+        return None
+    return sum(found.values())
+
+
+def segment(pages: list[counters.Page], kept: list[dict[str, int]]) -> None:
+    """Compares what the ranks say with the system's figure, which includes doorbells and shared words, and whole pages."""
+    said, real = sum(of.get("shm", 0) + of.get("collectives", 0) for of in kept), allocated(pages[0].about["pid"])
+    if real is not None and not 0 < said <= real <= said + (len(pages) ** 2 + 8) * 4096 + 65536:
+        raise SystemExit(f"ranks keep {said} bytes of shared memory, and the system has allocated {real}: {kept}")
+
+
 def messages(ranks: int, seed: int, count: int, devices: bool, environment: dict[str, str]) -> None:
     with tempfile.TemporaryDirectory() as directory:
         command = [MPIEXEC, "--timeout", "100", "-n", str(ranks), KNOWN, directory, str(seed), str(count)]
@@ -94,10 +120,20 @@ def messages(ranks: int, seed: int, count: int, devices: bool, environment: dict
             total = lambda *names: sum(snapshot.value(name) for snapshot in snapshots for name in names)
             same("all messages received", total("received.messages"), total("peer.messages", "peer.internal_messages"))
             same("all bytes received", total("received.bytes"), total("peer.bytes", "peer.internal_bytes"))
+            kept = [buffers(page) for page in pages]
+            if not environment and ranks > 1:
+                segment(pages, kept)
+            if "HEADRACE_AS_HOSTS" in environment and not all({"tcp", "ucx", "ofi"} & of.keys() for of in kept):
+                raise SystemExit(f"some rank keeps no buffer for the network: {kept}")
             (Path(directory) / "go").touch()
             if process.wait(60) != 0:
                 raise SystemExit("the job has failed")
             same("state after the end", {page.read().state for page in pages}, {"finalized"})
+            for page, of in zip(pages, kept):
+                same(f"rank {page.rank}, buffers after the end", buffers(page), {})
+                most = page.read().table("buffer.most")
+                if any(most.get(name, 0) < now for name, now in of.items()):
+                    raise SystemExit(f"rank {page.rank} has kept at most {most}, and {of} at one time")
             same("alive", [page.alive() for page in pages], [False] * ranks)
             same("pages that are left", [page.place for page in counters.look(job=pages[0].job).pages], [])
         finally:

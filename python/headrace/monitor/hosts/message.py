@@ -13,6 +13,7 @@ from headrace.monitor.stacks import Part, few
 _SUM_MOST = 1 << 62
 _RANKS_MOST = 1 << 16
 _NAMES_MOST = 1 << 13  # maximum number of counters of one kind in one rank
+_KINDS_MOST = 64
 _MARKS_MOST = 1024
 _MACHINE_MOST = 4096
 _REPORTS_MOST = 128
@@ -132,9 +133,9 @@ def _origin(said: object) -> Origin:
 
 def _details(said: object) -> Details:
     found: Details = {}
-    for kind, counts in _table(said, len(KINDS)).items():
-        if kind not in KINDS:
-            raise Wrong("a kind of counter that is none")
+    for kind, counts in _table(said, _KINDS_MOST).items():
+        if kind not in KINDS:  # the collector is of a newer version
+            continue
         found[kind] = {_key(kind, key): Count(*map(_whole, _list(count, 3, 3))) for key, count in _table(counts, _NAMES_MOST).items()}
     return found
 
