@@ -413,8 +413,9 @@ class Limits(LaunchTest):
 class SharedMemory(LaunchTest):
     """Every rank gives the same message: it names file, cause and remedy."""
 
-    def mounted(self, options, ranks=2):
-        script = f"mount -t tmpfs {options} tmpfs /dev/shm && exec {MPIEXEC} --timeout 30 -n {ranks} {LAST_WORDS} work"
+    def mounted(self, options, ranks=2, hosts=1, way="work"):
+        script = (f"mount -t tmpfs {options} tmpfs /dev/shm && "
+                  f"exec {MPIEXEC} --timeout 30 -n {ranks} --as-hosts {hosts} {LAST_WORDS} {way}")
         if subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode != 0:
             self.skipTest("no mount namespace can be made here")
         return subprocess.run(["unshare", "-m", "sh", "-c", script], capture_output=True, text=True, timeout=60, check=False)
@@ -431,6 +432,15 @@ class SharedMemory(LaunchTest):
         self.assertIn("No space left on device", result.stderr)
         self.assertIn("free in /dev/shm", result.stderr)
         self.assertNotIn("/proc/", result.stderr)
+
+    def test_tiny_and_collectives_over_hosts(self):
+        """A step within the host cannot send: the process does not wait in a later step for the others."""
+        ways = ["Barrier", "Bcast", "Gather", "Gatherv", "Scatter", "Scatterv", "Allgather", "Allgatherv", "Alltoall", "Alltoallv",
+                "Reduce", "Allreduce", "Scan", "Exscan", "Reduce_scatter"]
+        for way in ways:
+            with self.subTest(way):
+                result = self.mounted("-o size=64k", 6, 2, f"MPI_{way}")
+                self.assertIn(f"MPI_{way}: MPI_ERR_OTHER: could not reserve memory", result.stderr)
 
 
 @unittest.skipUnless(os.uname().machine == "x86_64", "its filter is for x86_64")

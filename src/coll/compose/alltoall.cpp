@@ -255,7 +255,7 @@ Task run(const Call& call) {
   carried.tell(telling);
   Task told = telling.run();
   const Status was_told = co_await told;
-  outcome.add(was_told);
+  if (!outcome.add_step(was_told)) co_return outcome.without({&giving});
   outcome.add(carried.give(giving));
   Task given = giving.run();
   const Status was_given = co_await given;

@@ -128,7 +128,7 @@ Task run(const Call& call) {
   }
   Task gathered = up.run();
   const Status went_up = co_await gathered;
-  outcome.add(went_up);
+  if (!outcome.add_step(went_up)) co_return outcome.without({&down});
   rows.make_messages();
   outcome.add(rows.send(call, requests));
   const Status went_across = co_await requests.all();

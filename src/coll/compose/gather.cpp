@@ -28,7 +28,7 @@ Task run(const Call& call) {
   outcome.add(call.in_place ? call.recv.block(call.rank(), &own) : call.send.block(0, &own));
   Task telling = told.ask(own.packed);
   const Status was_told = co_await telling;
-  outcome.add(was_told);
+  if (!outcome.add_step(was_told)) co_return outcome.without({&here, &across});
 
   AllBlocks all(levels.hosts(), call.recv, lengths_of(call, levels, told));
   here.call.root = levels.speaker();

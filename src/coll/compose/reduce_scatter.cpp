@@ -75,7 +75,7 @@ Task run(const Call& call) {
   if (levels.speaks()) up.call.recv = one_block(reduced.view());
   Task first = up.run();
   const Status went_up = co_await first;
-  outcome.add(went_up);
+  if (!outcome.add_step(went_up)) co_return outcome.without({&across, &down});
   if (levels.speaks()) {
     if (!hosts.in_order()) outcome.add(parts.arrange(reduced.view(), by_host));
     across.call.send = parts.by_host(by_host);

@@ -35,7 +35,7 @@ Task run(const Call& call) {
   here.call.recv = one_block(result);
   Task first = here.run();
   const Status scanned = co_await first;
-  outcome.add(scanned);
+  if (!outcome.add_step(scanned)) co_return outcome.without({&across, &down});
   if (levels.speaks()) {
     if (inclusive) {
       outcome.add(layout::copy(result, sum.view()));

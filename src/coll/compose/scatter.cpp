@@ -25,7 +25,7 @@ Task run(const Call& call) {
   Outcome outcome;
   Task telling = told.ask(call.recv.none() ? 0 : call.recv.all().packed);
   const Status was_told = co_await telling;
-  outcome.add(was_told);
+  if (!outcome.add_step(was_told)) co_return outcome.without({&across, &here});
   Task leave = defer_device_data(call);
   const Status left = co_await leave;
   outcome.add(left);

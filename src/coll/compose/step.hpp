@@ -8,12 +8,13 @@
 //   co_return co_await steps;                         // the first error
 //
 // A step is enqueued in the sequence of its members when it is constructed. All steps of a composition must be
-// constructed before its first wait, and all must be run even if earlier ones failed, because other members wait for
-// them.
+// constructed before its first wait. All must be run even if data did not fit or a process has failed, because other
+// members wait for them; after other errors they are skipped, as other members may still wait for the failed step.
 // Owner: locals of the coroutine. Threads: library lock.
 #pragma once
 
 #include <array>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <utility>
@@ -81,6 +82,11 @@ class Step {
   Step(const Step&) = delete;
   Step& operator=(const Step&) = delete;
   [[nodiscard]] Task run() { return members_ != nullptr ? execute_enqueued(call) : Task(); }
+  // Ends the step's turn without running it, so that later operations of its members do not wait for it.
+  void skip() noexcept {
+    const bool waits = members_ != nullptr && call.segment != nullptr;
+    if (waits && call.segment->is_turn_of(call.sequence_number)) call.segment->end_turn();
+  }
 
   Call call;
 
@@ -110,9 +116,29 @@ class Outcome {
     first_ = status;
     detail_ = take_detail();
   }
+  // Adds the status of a step. Returns false if this process may not have sent what other members wait for in that
+  // step, for example for lack of memory: later steps would then wait for these members.
+  [[nodiscard]] bool add_step(Status status) {
+    add(status);
+    switch (status.errc()) {
+      case Errc::kSuccess:
+      case Errc::kTruncate:
+      case Errc::kCount:
+      case Errc::kType:
+      case Errc::kProcFailed:
+      case Errc::kProcFailedPending:
+      case Errc::kRevoked: return true;
+      default: return false;
+    }
+  }
   [[nodiscard]] Status result() {
     if (!first_.ok()) set_detail(std::move(detail_));
     return first_;
+  }
+  // Skips the steps that are left, and returns the first error.
+  [[nodiscard]] Status without(std::initializer_list<Step*> left) {
+    for (Step* const step : left) step->skip();
+    return result();
   }
 
  private:
@@ -120,15 +146,20 @@ class Outcome {
   std::string detail_;
 };
 
-// Runs all steps in order; returns the first error. The steps must outlive the task; a null pointer ends
-// the list.
+// Runs all steps in order, as far as errors permit; returns the first error. The steps must outlive the task; a null
+// pointer ends the list.
 inline Task run_in_order(std::array<Step*, 3> steps) {
   Outcome outcome;
+  bool goes_on = true;
   for (Step* step : steps) {
     if (step == nullptr) break;
+    if (!goes_on) {
+      step->skip();
+      continue;
+    }
     Task running = step->run();
     const Status status = co_await running;
-    outcome.add(status);
+    goes_on = outcome.add_step(status);
   }
   co_return outcome.result();
 }
