@@ -443,6 +443,21 @@ class SharedMemory(LaunchTest):
                 self.assertIn(f"MPI_{way}: MPI_ERR_OTHER: could not reserve memory", result.stderr)
 
 
+class Network(LaunchTest):
+    def test_no_interface_is_up(self):
+        """A network namespace begins without any; the message says how to bring the needed one up."""
+        if subprocess.run(["unshare", "-n", "true"], capture_output=True, check=False).returncode != 0:
+            self.skipTest("no network namespace can be made here")
+        for words, remedy in ((["--as-hosts", "2"], "ip link set lo up"),
+                              (["-x", "HEADRACE_TRANSPORTS=self,tcp"], "HEADRACE_NETWORK_DEVICES")):
+            with self.subTest(words):
+                result = run("-n", MPIEXEC, "--timeout", "30", "-n", "2", *words, LAST_WORDS, "work", launcher="unshare",
+                             env={**os.environ, "HEADRACE_NETWORK": "tcp"})
+                self.assertNotEqual(result.returncode, 0)
+                self.assertIn("interface", result.stderr)
+                self.assertIn(remedy, result.stderr)
+
+
 @unittest.skipUnless(os.uname().machine == "x86_64", "its filter is for x86_64")
 class Sandbox(LaunchTest):
     def test_affinity_is_not_told(self):

@@ -127,8 +127,10 @@ class Outcome {
       case Errc::kType:
       case Errc::kProcFailed:
       case Errc::kProcFailedPending:
-      case Errc::kRevoked: return true;
-      default: return false;
+      case Errc::kRevoked:
+        return true;
+      default:
+        return false;
     }
   }
   [[nodiscard]] Status result() {

@@ -96,7 +96,7 @@ bool is_better(const Candidate& one, const Candidate& other) noexcept {
   return one.interface.bytes_per_second > other.interface.bytes_per_second;
 }
 
-Status none_serves(const std::vector<Candidate>& all) {
+Status none_serves(const std::vector<Candidate>& all, Listens listens) {
   std::string names;
   for (const Candidate& each : all) {
     if (names.find(each.interface.name) == std::string::npos)
@@ -108,9 +108,15 @@ Status none_serves(const std::vector<Candidate>& all) {
                 "has: %s)",
                 knobs().network_devices.c_str(), names.empty() ? "none" : names.c_str());
   }
+  if (listens == Listens::kOnLoopback) {
+    return fail(Errc::kOther,
+                "tcp: the loopback interface, which the emulated hosts of this job use, is not up (interfaces with an "
+                "address: %s): ip link set lo up",
+                names.empty() ? "none" : names.c_str());
+  }
   return fail(Errc::kOther,
               "tcp: no network interface with which other hosts can reach this one is up (interfaces with an address: "
-              "%s)",
+              "%s). HEADRACE_NETWORK_DEVICES names the interface to use, which may be lo for a job on one host",
               names.empty() ? "none" : names.c_str());
 }
 
@@ -133,7 +139,7 @@ Status choose_interface(Listens listens, Interface* out) {
     if (best == nullptr && listens != Listens::kForOtherHosts)
       consider([](const Candidate& each) { return each.loopback; });
   }
-  if (best == nullptr) return none_serves(all);
+  if (best == nullptr) return none_serves(all, listens);
   *out = best->interface;
   return kOk;
 }
