@@ -457,6 +457,21 @@ class Network(LaunchTest):
                 self.assertIn("interface", result.stderr)
                 self.assertIn(remedy, result.stderr)
 
+    def over_tcp(self, script, **environment):
+        return run("--timeout", "20", "-n", "4", "--as-hosts", "4", "sh", "-c", script, "sh", LAST_WORDS,
+                   env={**os.environ, "HEADRACE_NETWORK": "tcp", **environment})
+
+    def test_too_few_descriptors(self):
+        result = self.over_tcp('ulimit -n 10; exec "$1" work', HEADRACE_NETWORK_TIMEOUT="2")
+        self.assertRegex(result.stderr, r"can open no more files.*ulimit -n")
+
+    def test_a_rank_without_a_network(self):
+        """The other ranks report its reason, not the launcher's answer that there is no address."""
+        result = self.over_tcp('[ $PMI_RANK = 3 ] && export HEADRACE_NETWORK_DEVICES=nosuch0; exec "$1" work')
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("HEADRACE_NETWORK_DEVICES=nosuch0 names no network interface", result.stderr)
+        self.assertNotIn("key_not_found", result.stderr)
+
 
 @unittest.skipUnless(os.uname().machine == "x86_64", "its filter is for x86_64")
 class Sandbox(LaunchTest):

@@ -21,6 +21,7 @@ NAMES = os.environ.get("HR_HOST_NAMES", "h1 h2 h3 h4").split()
 BUILD = os.environ["HR_BUILD"]
 MPIEXEC = os.environ["HR_MPIEXEC"]
 PROBE = f"{BUILD}/tests/fault/launch_probe"
+LATE_MESSAGE = f"{BUILD}/tests/hosts/late_message"
 SILENCE = 2  # seconds that a host may be silent in these tests; it is considered lost after twice that
 END = SILENCE + 10
 A, B, C, D = NAMES[:4]
@@ -89,6 +90,12 @@ def tries_in_vain(host) -> int:
     """Returns the number of successive TCP retransmissions on the host's worst connection; each pause is twice the
     previous one."""
     return max(map(int, re.findall(r"backoff:(\d+)", hosts("exec", host, "ss", "-tin"))), default=0)
+
+
+def refused_attempts(host) -> int:
+    """Returns the number of connections that the system could not make on that host."""
+    names, values = re.findall(r"Tcp: (.*)", hosts("exec", host, "cat", "/proc/net/snmp"))
+    return int(dict(zip(names.split(), values.split()))["AttemptFails"])
 
 
 def wait_for(condition, seconds, what):
@@ -672,6 +679,19 @@ class Faults(HostsTest):
         out, errors = child.communicate(timeout=40)
         self.assertEqual((child.returncode, errors), (0, ""))
         self.assertEqual(sorted([*map(int, out.split())])[-2:], [10, 10])
+
+    def test_a_first_message_outlasts_a_cut_link(self):
+        """The system refuses the connection, as it finds no neighbour; the transport tries again."""
+        child = self.start("-n", "2", "--hosts", f"{B},{C}", LATE_MESSAGE, stdin=subprocess.PIPE,
+                           environment={"HEADRACE_HOST_TIMEOUT": "30", "HEADRACE_NETWORK": "tcp"})
+        self.assertEqual(child.stdout.readline(), "waits\n")
+        hosts("partition", C)
+        child.stdin.write("\n")
+        child.stdin.flush()
+        wait_for(lambda: refused_attempts(B) > 0, 15, "the system refuses")
+        hosts("heal")
+        out, errors = child.communicate(timeout=60)
+        self.assertEqual((child.returncode, out, errors), (0, "received\n", ""))
 
 
 if __name__ == "__main__":

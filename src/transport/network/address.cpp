@@ -12,8 +12,9 @@
 namespace hr::transport::network {
 namespace {
 
-constexpr std::size_t kPiece = 900;  // length of a value that every launcher accepts
-constexpr int kBlock = 128;          // number of processes whose addresses are requested at once
+constexpr std::size_t kPiece = 900;        // length of a value that every launcher accepts
+constexpr std::size_t kReasonBytes = 600;  // as letters, it fits into a value
+constexpr int kBlock = 128;                // number of processes whose addresses are requested at once
 constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 std::string key_of(const std::string& rank, std::size_t piece) {
@@ -81,7 +82,24 @@ Status publish_address(std::string_view network, int rank, std::span<const std::
   return kOk;
 }
 
+// As "none.ABC...".
+Status publish_absence(int rank, const std::string& host, std::string_view why) {
+  const std::string text = "host " + host.substr(0, 255) + ": " + std::string(why);
+  const std::string_view start = std::string_view(text).substr(0, kReasonBytes);
+  return boot::put(key_of(std::to_string(rank), 0), "none." + encode(std::as_bytes(std::span(start))));
+}
+
 namespace {
+
+// The reason of a process that published its absence; empty if it did not.
+std::string reason_of(std::string_view published) {
+  constexpr std::string_view kNone = "none.";
+  std::vector<std::byte> bytes;
+  if (!published.starts_with(kNone) || !decode(published.substr(kNone.size()), &bytes)) return {};
+  std::string reason(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  std::ranges::replace_if(reason, [](unsigned char each) { return each < ' '; }, ' ');
+  return reason;
+}
 
 // Removes and returns the host's name from the end; false if there is none.
 bool split(std::vector<std::byte>* bytes, std::string* host) {
@@ -128,6 +146,9 @@ Status Addresses::fetch(int rank, std::vector<std::byte>* address, std::string* 
                 "this process uses the network transport %.*s, and rank %d uses %.*s: set HEADRACE_NETWORK to one that "
                 "both hosts have",
                 static_cast<int>(network_.size()), network_.data(), rank, static_cast<int>(its.size()), its.data());
+  }
+  if (const std::string reason = reason_of(text); !reason.empty()) {
+    return fail(Errc::kOther, "rank %d has no network transport on %s", rank, reason.c_str());
   }
   const bool named = its == network_ && dot < text.size();
   if (named) text.erase(0, dot + 1);

@@ -19,6 +19,8 @@ namespace hr::transport::network {
 // Publishes this process's address, before the exchange. `network`: name of the transport. `host`: name of this host;
 // truncated if longer than 255 bytes.
 Status publish_address(std::string_view network, int rank, std::span<const std::byte> address, const std::string& host);
+// Publishes, in place of an address, the reason for which this process has no network transport, truncated if long.
+Status publish_absence(int rank, const std::string& host, std::string_view why);
 
 // Addresses of the processes of this job. Our launcher returns the addresses of many processes at once, so that a
 // process makes few requests, however many others it sends to. Owner: the transport.
@@ -31,7 +33,7 @@ class Addresses {
   // messages yet.
   Status prefetch();
   // Fetches the address of another process, after the exchange. Errors: the launcher's; MPI_ERR_OTHER for a string that
-  // publish_address() did not write, or if that process uses another network transport.
+  // publish_address() did not write, or if that process uses another network transport or has none.
   Status fetch(int rank, std::vector<std::byte>* address, std::string* host);
 
  private:

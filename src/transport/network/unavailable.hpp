@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/machine.hpp"
+#include "transport/network/address.hpp"
 #include "transport/transport.hpp"
 
 namespace hr::transport::network {
@@ -29,5 +31,13 @@ class Unavailable final : public Transport {
   std::string_view name_;  // a literal
   std::string why_;
 };
+
+// Returns the transport, and lets other processes of the job know why it cannot send.
+[[nodiscard]] inline std::unique_ptr<Transport> make_unavailable(const Job& job, std::string_view name,
+                                                                 std::string why) {
+  // Without that, they report the launcher's answer that there is no address.
+  if (!job.late && !publish_absence(job.rank, host_name(), why).ok()) static_cast<void>(take_detail());
+  return std::make_unique<Unavailable>(name, std::move(why));
+}
 
 }  // namespace hr::transport::network

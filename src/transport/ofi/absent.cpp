@@ -5,9 +5,9 @@
 namespace hr::transport::ofi {
 namespace {
 
-Status create(const Job& /*job*/, const Handlers& /*handlers*/, std::unique_ptr<Transport>* out) {
-  *out = std::make_unique<network::Unavailable>(
-      "ofi",
+Status create(const Job& job, const Handlers& /*handlers*/, std::unique_ptr<Transport>* out) {
+  *out = network::make_unavailable(
+      job, "ofi",
       "processes of this job share no memory, and this library was built without libfabric: build it with libfabric's "
       "headers (the system's libfabric-dev), or use TCP (HEADRACE_NETWORK=tcp), which needs no library");
   return kOk;

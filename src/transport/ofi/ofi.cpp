@@ -22,7 +22,7 @@ Status create(const Job& job, const Handlers& handlers, std::unique_ptr<Transpor
   if (status.ok()) {
     *out = std::move(made);
   } else {
-    *out = std::make_unique<network::Unavailable>("ofi", take_detail());
+    *out = network::make_unavailable(job, "ofi", take_detail());
   }
   return kOk;
 }

@@ -35,9 +35,40 @@ constexpr double kConnectTimeouts = 3;
 constexpr double kConnectTimeoutsIfShort = 30;
 constexpr double kRedialSeconds = 2;
 
-// True if the system may have a port, a descriptor or memory for a connection later.
+// True if a later attempt may succeed: the system has a port, a descriptor or memory then, or the network is back.
 bool is_passing(int error) noexcept {
-  return error == EADDRNOTAVAIL || error == EAGAIN || error == EMFILE || error == ENFILE || error == ENOBUFS;
+  switch (error) {
+    case EADDRNOTAVAIL:
+    case EAGAIN:
+    case EMFILE:
+    case ENFILE:
+    case ENOBUFS:
+    case ENETDOWN:
+    case ENETUNREACH:
+    case EHOSTDOWN:
+    case EHOSTUNREACH:
+    case ETIMEDOUT:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Returns the reason for the failure of all attempts, of which the last ended with this error; null: the system's text.
+const char* reason_of(int error) noexcept {
+  switch (error) {
+    case 0:
+      return "every connection to it was closed (a process that can open no more files closes them: ulimit -n)";
+    case EMFILE:
+      return "this process can open no more files for connections (ulimit -n)";
+    case ENFILE:
+      return "this host can open no more files for connections (fs.file-max)";
+    case EADDRNOTAVAIL:
+    case EAGAIN:
+      return "this host has no free port (net.ipv4.ip_local_port_range)";
+    default:
+      return nullptr;
+  }
 }
 
 void set(int socket, int level, int option, int value) noexcept {
@@ -128,13 +159,13 @@ Status Tcp::connect(int proc) {
 void Tcp::dial(Peer& peer) {
   peer.retry_at = 0;
   const int socket = ::socket(peer.address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (socket < 0) return is_passing(errno) ? try_later(peer) : fail_path(peer, errno);
+  if (socket < 0) return is_passing(errno) ? try_later(peer, errno) : fail_path(peer, errno);
   configure(socket);
   const int result = ::connect(socket, reinterpret_cast<const sockaddr*>(&peer.address), length_of(peer.address));
   const int error = result == 0 ? 0 : errno;
   if (is_passing(error)) {
     ::close(socket);
-    return try_later(peer);
+    return try_later(peer, error);
   }
   if (error != 0 && error != EINPROGRESS) {
     ::close(socket);
@@ -186,7 +217,10 @@ void Tcp::accept_some() {
     if (socket < 0) {
       if (errno != EMFILE && errno != ENFILE) return;
       if (!std::exchange(said_deaf_, true)) {
-        log::write(log::Level::kNote, "tcp: no connection can be accepted now: %s (ulimit -n)", std::strerror(errno));
+        log::write(log::Level::kError,
+                   "tcp: this process can open no more files, so other ranks must wait until it accepts their "
+                   "connections: %s. Raise the limit: ulimit -n",
+                   std::strerror(errno));
       }
       return listen(false);
     }
@@ -213,13 +247,15 @@ void Tcp::connected(Connection& connection) {
   socklen_t length = sizeof error;
   if (::getsockopt(connection.socket, SOL_SOCKET, SO_ERROR, &error, &length) != 0) error = errno;
   Peer& to = *connection.peer;
+  if (is_passing(error)) return try_again(connection, error);
   if (error != 0) return fail_path(to, error);
   to.unanswered_since = 0;
   connection.stage = Stage::kGreeting;
   watch(connection, false);
   connection.hello = make_hello(to.key, to.own_name, channel_);
   // A new connection has room for it.
-  if (::send(connection.socket, &connection.hello, sizeof(Hello), MSG_NOSIGNAL) != sizeof(Hello)) try_again(connection);
+  if (::send(connection.socket, &connection.hello, sizeof(Hello), MSG_NOSIGNAL) != sizeof(Hello))
+    try_again(connection, 0);
 }
 
 void Tcp::redial(Peer& peer) {
@@ -229,13 +265,15 @@ void Tcp::redial(Peer& peer) {
   made != peer.connections.end() ? opened(**made, peer) : dial(peer);
 }
 
-void Tcp::try_again(Connection& connection) {
+void Tcp::try_again(Connection& connection, int error) {
   Peer& to = *connection.peer;
   close(connection);
-  try_later(to);
+  try_later(to, error);
 }
 
-void Tcp::try_later(Peer& peer) {
+void Tcp::try_later(Peer& peer, int error) {
+  peer.last_error = error;
+  peer.unanswered_since = 0;
   const double now = now_seconds();
   if (peer.failing_since == 0) peer.failing_since = now;
   ++peer.attempts;
@@ -331,10 +369,10 @@ void Tcp::check_connections(double now) {
     } else if (connecting && now - each->out->since > kRedialSeconds) {
       redial(*each);
     } else if (each->retry_at != 0 && now >= each->retry_at) {
-      const bool hopeless = each->attempts >= kLeastAttempts && now - each->failing_since > knobs().network_timeout;
-      hopeless ? fail_path(*each, ECONNREFUSED,
-                           "every connection to it was closed, or this process has no port or descriptor left")
-               : dial(*each);
+      // A network that is down may need seconds to refuse an attempt.
+      const bool enough = each->attempts >= kLeastAttempts || reason_of(each->last_error) == nullptr;
+      const bool hopeless = enough && now - each->failing_since > knobs().network_timeout;
+      hopeless ? fail_path(*each, each->last_error, reason_of(each->last_error)) : dial(*each);
     }
   }
 }

@@ -164,8 +164,8 @@ class Tcp final : public Transport {
   // Replaces a connection that the system has not made yet.
   void redial(Peer& peer);
   // Closes a connection that this process was making, to try again later.
-  void try_again(Connection& connection);
-  static void try_later(Peer& peer);
+  void try_again(Connection& connection, int error);
+  static void try_later(Peer& peer, int error);
   // Receives the rest of the other side's proof; false if it is not complete.
   bool read_proof(Connection& connection, void* proof, std::size_t bytes);
   void read_hello(Connection& connection);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -27,9 +28,11 @@ constexpr double kTickConnecting = 0.01;  // while some are being made
 
 Status Tcp::why_failed(const Peer& peer) const {
   const LibraryGuard guard;
-  return fail(Errc::kOther, "the path to %s%s%s by the network (tcp, interface %s) has failed: %s",
+  const std::string to = peer.address.ss_family != AF_UNSPEC ? " to " + text_of(peer.address) : "";
+  return fail(Errc::kOther, "the path to %s%s%s by the network (tcp, interface %s%s) has failed: %s",
               boot::process_name(boot::processes(), peer.proc).c_str(), peer.host.empty() ? "" : " on host ",
-              peer.host.c_str(), interface_.name.c_str(), peer.why != nullptr ? peer.why : std::strerror(peer.failure));
+              peer.host.c_str(), interface_.name.c_str(), to.c_str(),
+              peer.why != nullptr ? peer.why : std::strerror(peer.failure));
 }
 
 void Tcp::drop(int proc, const char* why) noexcept {
@@ -58,7 +61,7 @@ void Tcp::ended(Connection& connection, int error) {
   Peer* const peer = connection.peer;
   if (peer == nullptr) return close(connection);
   // A busy process may close a connection before it has read the Hello.
-  if (connection.stage == Stage::kGreeting && peer->failure == 0) return try_again(connection);
+  if (connection.stage == Stage::kGreeting && peer->failure == 0) return try_again(connection, 0);
   close(connection);
   // The last messages of a process that has ended may have arrived on its other connection.
   for (Connection* const each : std::vector(peer->connections)) {

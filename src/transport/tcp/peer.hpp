@@ -152,6 +152,7 @@ struct Peer {
   double unanswered_since = 0;                       // begin of an attempt that the system has not completed; 0: none
   double failing_since = 0;                          // since then, attempts to connect have failed; 0: none has
   int attempts = 0;                                  // number of these attempts
+  int last_error = 0;                                // of the last one; 0: the peer has closed the connection
   double retry_at = 0;                               // 0: not waiting to connect again
   int failure = 0;                                   // error number of the system; 0: none
   const char* why = nullptr;                         // replaces the text of that error

@@ -14,7 +14,7 @@ Status create(const Job& job, const Handlers& handlers, std::unique_ptr<Transpor
   if (made->create().ok()) {
     *out = std::move(made);
   } else {
-    *out = std::make_unique<network::Unavailable>("tcp", take_detail());
+    *out = network::make_unavailable(job, "tcp", take_detail());
   }
   return kOk;
 }

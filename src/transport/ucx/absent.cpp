@@ -5,9 +5,9 @@
 namespace hr::transport::ucx {
 namespace {
 
-Status create(const Job& /*job*/, const Handlers& /*handlers*/, std::unique_ptr<Transport>* out) {
-  *out = std::make_unique<network::Unavailable>(
-      "ucx",
+Status create(const Job& job, const Handlers& /*handlers*/, std::unique_ptr<Transport>* out) {
+  *out = network::make_unavailable(
+      job, "ucx",
       "processes of this job share no memory, and this library was built without UCX: build it with UCX's headers (pip "
       "install libucx-cu13, or the system's libucx-dev), or use TCP (HEADRACE_NETWORK=tcp), which needs no library");
   return kOk;

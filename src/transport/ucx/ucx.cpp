@@ -721,7 +721,7 @@ Status create(const Job& job, const Handlers& handlers, std::unique_ptr<Transpor
   if (status.ok()) {
     *out = std::move(made);
   } else {
-    *out = std::make_unique<network::Unavailable>("ucx", take_detail());
+    *out = network::make_unavailable(job, "ucx", take_detail());
   }
   return kOk;
 }
