@@ -75,12 +75,17 @@ void set(int socket, int level, int option, int value) noexcept {
   static_cast<void>(::setsockopt(socket, level, option, &value, sizeof value));
 }
 
-// Short messages leave at once, little waits in the system before messages that come later, and the system notices that
-// an idle peer's host no longer answers.
+// Short messages leave at once, and little waits in the system before messages that come later.
 void configure(int socket) noexcept {
-  const int seconds = std::max(1, static_cast<int>(knobs().network_timeout));
   set(socket, IPPROTO_TCP, TCP_NODELAY, 1);
   set(socket, IPPROTO_TCP, TCP_NOTSENT_LOWAT, 2 * static_cast<int>(kChunk));
+}
+
+// Lets the system notice that the host of an idle peer no longer answers. On the loopback interface there is nothing to
+// notice, and the probes of hundreds of processes to one another would fill the system's queue of packets.
+void probe_host(int socket, const Interface& interface) noexcept {
+  if (interface.is_loopback) return;
+  const int seconds = std::max(1, static_cast<int>(knobs().network_timeout));
   set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
   set(socket, IPPROTO_TCP, TCP_KEEPIDLE, std::max(1, seconds / 4));
   set(socket, IPPROTO_TCP, TCP_KEEPINTVL, std::max(1, seconds / 4));
@@ -140,12 +145,13 @@ Status Tcp::address_of(Peer& peer) {
 Status Tcp::connect(int proc) {
   Peer& to = peer(proc);
   const bool has_path = to.out != nullptr || to.retry_at != 0 || to.failure != 0;
-  if (to.address.ss_family == AF_UNSPEC) {
+  if (!to.is_located) {
     // If the peer has connected, its address only says on which host it is.
     if (const Status found = address_of(to); !found.ok()) {
       if (!has_path) return found;
       static_cast<void>(take_detail());
     }
+    to.is_located = true;
     to.tuned_eager_bytes = network::tuned_eager_bytes(host_name(), to.host);
     log::write(log::Level::kDecision, "tcp: rank %d is reached by %s on interface %s; sent unasked: up to %zu bytes",
                proc, text_of(to.address).c_str(), interface_.name.c_str(), caps(proc).eager_bytes);
@@ -250,6 +256,7 @@ void Tcp::connected(Connection& connection) {
   if (is_passing(error)) return try_again(connection, error);
   if (error != 0) return fail_path(to, error);
   to.unanswered_since = 0;
+  probe_host(connection.socket, interface_);
   connection.stage = Stage::kGreeting;
   watch(connection, false);
   connection.hello = make_hello(to.key, to.own_name, channel_);
@@ -341,6 +348,7 @@ void Tcp::read_welcome(Connection& connection) {
 }
 
 void Tcp::opened(Connection& connection, Peer& peer) {
+  if (connection.accepted) probe_host(connection.socket, interface_);
   connection.stage = Stage::kOpen;
   peer.failing_since = 0;
   peer.attempts = 0;

@@ -21,7 +21,6 @@ namespace {
 
 struct Candidate {
   Interface interface;
-  bool loopback = false;
   bool running = false;   // it has a carrier
   bool hardware = false;  // it leads to a device, unlike a tunnel or a bridge between containers
   [[nodiscard]] bool is_ipv4() const noexcept { return interface.address.ss_family == AF_INET; }
@@ -67,7 +66,7 @@ Status find(std::vector<Candidate>* out) {
     if (!is_usable(*each)) continue;
     Candidate found;
     found.interface.name = each->ifa_name;
-    found.loopback = (each->ifa_flags & IFF_LOOPBACK) != 0;
+    found.interface.is_loopback = (each->ifa_flags & IFF_LOOPBACK) != 0;
     const std::size_t length = each->ifa_addr->sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
     std::memcpy(&found.interface.address, each->ifa_addr, length);
     found.interface.bytes_per_second = speed_of(found.interface.name) * 1e6 / 8;
@@ -135,9 +134,9 @@ Status choose_interface(Listens listens, Interface* out) {
   if (by_name) {
     consider([](const Candidate& each) { return is_wanted(each.interface.name); });
   } else {
-    if (listens != Listens::kOnLoopback) consider([](const Candidate& each) { return !each.loopback; });
+    if (listens != Listens::kOnLoopback) consider([](const Candidate& each) { return !each.interface.is_loopback; });
     if (best == nullptr && listens != Listens::kForOtherHosts)
-      consider([](const Candidate& each) { return each.loopback; });
+      consider([](const Candidate& each) { return each.interface.is_loopback; });
   }
   if (best == nullptr) return none_serves(all, listens);
   *out = best->interface;

@@ -21,6 +21,7 @@ struct Interface {
   std::string name;
   sockaddr_storage address{};   // IPv4 or IPv6, without a port
   double bytes_per_second = 0;  // 0: the system does not state it
+  bool is_loopback = false;
 };
 
 // Chooses an interface that is up: among those of HEADRACE_NETWORK_DEVICES, if that is set, otherwise among those that

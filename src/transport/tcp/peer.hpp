@@ -135,7 +135,8 @@ struct Peer {
   std::uint32_t own_name;  // name of this process in messages to the peer
   Nonce key{};
   sockaddr_storage address{};
-  std::string host;  // name of the peer's host; empty: not known
+  bool is_located = false;  // its address has been looked up, and what is tuned for its host
+  std::string host;         // name of the peer's host; empty: not known
   std::size_t tuned_eager_bytes = 0;
   Connection* out = nullptr;  // carries everything to the peer
   std::vector<Connection*> connections;
