@@ -127,8 +127,8 @@ class Communicator final : public Object {
 
 // Returns the channel of the communicator's point-to-point messages (p2p/channel.hpp); null: channel 0, or several
 // (Communicator::several_). All members choose the same, from the context's number, the channels that all members offer
-// and their assertions. Predefined communicators, intercommunicators, and communicators over several hosts or jobs use
-// channel 0. Threads: any.
+// and their assertions. Predefined communicators, intercommunicators, and communicators over several jobs use channel
+// 0. Threads: any.
 p2p::Channel* choose_channel(Communicator& comm);
 inline p2p::Channel* channel_of(Communicator& comm) {
   p2p::Channel* const known = comm.channel_.load(std::memory_order_acquire);

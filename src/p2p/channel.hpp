@@ -6,9 +6,9 @@
 // Endpoints are created when this process first uses the channel: in at(), and for the first message to each process.
 //
 // Order and matching are those of p2p.hpp: one context has one matcher, and all messages of a pair use one path. Short
-// messages are sent eagerly. For longer and synchronous ones the receiver reads the data from the sender's memory; from
-// another host, or where the system does not permit that, the sender streams it. Data that is not contiguous host
-// memory is packed into a copy, under the library lock.
+// messages are sent eagerly. For longer and synchronous ones the receiver reads the data from the sender's memory;
+// where the system does not permit that, the sender streams it. Between hosts, the transport moves it
+// (Transport::send_rts()). Data that is not contiguous host memory is packed into a copy, under the library lock.
 //
 // A channel has a transport of its own for the processes of this host, and another one for those of other hosts once a
 // communicator over several hosts uses it. Several channels over one network need a transport that makes them
@@ -104,6 +104,17 @@ struct ChannelOperation {
   bool buffered = false;              // true for a persistent buffered send, which sends a copy on each start
   std::uint16_t uses = 0;             // number of times that the request has been given back; part of its cookie
   ChannelOperation* next = nullptr;   // free ones
+
+  // The transport moves the data (Transport::send_rts()), and refers to the operation while `active`.
+  struct Transfer : transport::Operation {
+    ChannelOperation* of = nullptr;
+    transport::Sink sink;
+    bool active = false;
+    bool cancelled = false;  // the receiver has not matched the message, and declines the data
+    Status why;              // the error with which a send ends, if its context has ended
+    std::string text;        // of that error
+  };
+  Transfer transfer;
 };
 
 class Channel {
@@ -170,7 +181,9 @@ class Channel {
 
   // --- Called during deliveries, under the channel's lock ---
   void arrive_eager(int from, const Envelope& envelope, const std::byte* data, std::size_t bytes);
-  void arrive_rts(int from, const Envelope& envelope, std::size_t bytes, std::uint64_t sender, std::uint64_t address);
+  // `data`: kept by the transport for this process; token 0: the receiver reads it at `address`, or asks for it.
+  void arrive_rts(int from, const Envelope& envelope, std::size_t bytes, std::uint64_t sender, std::uint64_t address,
+                  transport::RendezvousData data);
   void arrive_cts(int from, std::uint64_t sender, std::uint64_t receiver, std::size_t bytes);
   void arrive_data(int from, std::uint64_t receiver, std::size_t offset, const std::byte* data, std::size_t bytes);
   void arrive_done(int from, std::uint64_t sender);
@@ -186,6 +199,7 @@ class Channel {
     transport::Header header;
     std::byte payload[16];
     std::size_t bytes;
+    transport::RendezvousData declined;  // data that is declined after this message
   };
   struct Peer {
     int proc = -1;
@@ -197,6 +211,7 @@ class Channel {
     std::size_t eager_bytes = 0;
     std::size_t chunk = 0;
     transport::Transport* memory = nullptr;
+    bool rendezvous = false;  // the transport moves long messages
     bool connected = false;
     bool failed = false;
     bool busy = false;
@@ -285,9 +300,16 @@ class Channel {
   [[gnu::noinline]] void fill_slowly(ChannelOperation& operation, const Envelope& envelope, const std::byte* data,
                                      std::size_t bytes);
   void fetch(ChannelOperation& operation, int from, const Envelope& envelope, std::size_t bytes, std::uint64_t sender,
-             std::uint64_t address);
+             std::uint64_t address, transport::RendezvousData data);
+  Status send_ready(Peer& to, ChannelOperation& operation, const transport::Header& header);
+  // Receives the first `fits` bytes of data that the transport keeps at the sender.
+  void land(ChannelOperation& operation, Peer& from, const Completion& completion, std::size_t fits,
+            transport::RendezvousData data);
+  static void begin_transfer(ChannelOperation& operation);
+  void end_transfer(ChannelOperation& operation);
   void finish_received(ChannelOperation& operation, Completion& completion, std::size_t bytes);
-  void control(int proc, const transport::Header& header, const void* payload = nullptr, std::size_t bytes = 0);
+  void control(int proc, const transport::Header& header, const void* payload = nullptr, std::size_t bytes = 0,
+               transport::RendezvousData declined = {});
   void mark_busy(Peer& peer);
   bool flush(Peer& peer);
   bool flush_busy();

@@ -260,8 +260,8 @@ class Transport {
   [[nodiscard]] virtual bool arm_arrivals() { return false; }
 
   // --- channels (p2p/channel.hpp) ---
-  // Returns the maximum channel number, the same in all processes that share this transport; 0 if there are no
-  // channels.
+  // Returns the maximum channel number; 0 if there are no channels. It is the same in all processes that offer their
+  // numbers through this transport.
   [[nodiscard]] virtual int most_channels() const noexcept { return 0; }
   // Shows the others how many channels this process uses, including channel 0; called once, before this process takes
   // part in the creation of a communicator.
@@ -269,9 +269,9 @@ class Transport {
   // Returns the number of channels that `proc` has offered; 0 if it has not.
   [[nodiscard]] virtual int channels_of(int /*proc*/) const noexcept { return 0; }
   // Creates a transport for messages to the same processes, which arrive at the transport that they have created for
-  // the same number, 1 or greater. It shares no mutable state with this one, so it may run under another lock.
-  // Lifetime: must end before this transport. Errors: MPI_ERR_UNSUPPORTED_OPERATION; MPI_ERR_OTHER if there is no
-  // memory.
+  // the same number, 1 or greater. It may run under another lock, and takes the library lock itself where it needs this
+  // transport; its finalize() is called with the library lock. Lifetime: must end before this transport. Errors:
+  // MPI_ERR_UNSUPPORTED_OPERATION; MPI_ERR_OTHER if there is no memory, or no descriptor.
   virtual Status make_channel(int /*number*/, const Handlers& /*handlers*/, std::unique_ptr<Transport>* /*out*/) {
     return Errc::kUnsupportedOperation;
   }

@@ -21,9 +21,12 @@ void deliver_eager(int from, const transport::Header& header, const std::byte* p
 }
 void deliver_rts(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
   RtsBody body;
-  if (bytes != sizeof body) return drop(from, "a ready-to-send message of a channel has another length");
+  transport::RendezvousData data;
+  if (bytes != sizeof body && bytes != sizeof body + sizeof data)
+    return drop(from, "a ready-to-send message of a channel has another length");
   std::memcpy(&body, payload, sizeof body);
-  delivering->arrive_rts(from, envelope_of(header), header.words[2], body.sender, body.address);
+  if (bytes != sizeof body) std::memcpy(&data, payload + sizeof body, sizeof data);
+  delivering->arrive_rts(from, envelope_of(header), header.words[2], body.sender, body.address, data);
 }
 void deliver_cts(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
   std::uint64_t wanted = 0;

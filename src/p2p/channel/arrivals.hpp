@@ -19,7 +19,7 @@ namespace hr::p2p::channel {
 
 enum class Kind : std::uint8_t {
   kEager = 1,  // eager message; payload: the data
-  kRts,        // the receiver may read the data; payload: RtsBody
+  kRts,        // the receiver may read the data; payload: RtsBody, and a RendezvousData if the transport moves the data
   kCts,        // the receiver cannot read the data and requests it as kData; payload: its length (8 bytes)
   kData,       // piece of a message; payload: its bytes
   kDone,       // the receiver has the data

@@ -27,6 +27,8 @@ constexpr int kRoundsWithLock = 4;
 constexpr unsigned kSpins = 2000;
 constexpr unsigned kYields = 2000;
 constexpr unsigned kSpinsShared = 16;
+// A poll of a network is a system call, beside which a yield costs little.
+constexpr unsigned kSpinsNetwork = 8;
 constexpr unsigned kYieldsShared = 64;
 constexpr unsigned kLookAtOthers = 256;
 constexpr double kSleepSeconds = 500e-6;
@@ -155,6 +157,7 @@ void Channel::reset(ChannelOperation& operation) {
   operation.buffered = false;
   operation.whole = nullptr;
   operation.parts = 0;
+  if (operation.transfer.of != nullptr) operation.transfer = {};
   if (!operation.type) return;
   const LibraryGuard guard;
   operation.type = {};
@@ -332,7 +335,8 @@ void Channel::wait_for(const Awaited& awaited, Done&& done) {
     rounds = moved ? 0 : rounds + 1;
     if (rounds == kSpinsShared) counted.begin();
     const bool shared = rounds >= kSpinsShared && cores_are_shared();
-    const unsigned spins = shared ? kSpinsShared : kSpins;
+    const bool network = second_.load(std::memory_order_relaxed) != nullptr || !whole_->reaches(own_);
+    const unsigned spins = network ? kSpinsNetwork : shared ? kSpinsShared : kSpins;
     const unsigned yields = shared ? kYieldsShared : kYields;
     const bool sleeps = rounds > spins + yields && busy_.empty();
     const auto armed = sleeps ? transport_->arm() : std::nullopt;
@@ -443,6 +447,14 @@ bool Channel::try_end(std::uint32_t context, Status why) {
     const bool open = request.is_receive_ ? request.phase_ == Phase::kMoving
                                           : request.phase_ == Phase::kQueued || request.phase_ == Phase::kWaiting;
     if (request.context_ != context || !open || request.complete()) continue;
+    if (each->transfer.active) {
+      // The transport may still read the data. A receive will have it; a send ends once the receiver declines it.
+      if (request.is_receive_ || !each->transfer.why.ok()) continue;
+      each->transfer.why = why;
+      each->transfer.text = text;
+      control(request.proc_, channel::plain(channel::Kind::kCancel, 0, cookie_of(*each), context));
+      continue;
+    }
     if (request.phase_ == Phase::kQueued) request.link_.unlink();
     Completion completion;
     completion.error = why;

@@ -12,6 +12,16 @@ namespace hr::p2p {
 
 using channel::Kind;
 
+namespace {
+
+// Payload of the record of an unexpected ready-to-send message.
+struct Ready {
+  std::uint64_t address = 0;
+  transport::RendezvousData data;
+};
+
+}  // namespace
+
 Channel::Queues* Channel::make_queues(std::uint32_t context) {
   if (context >= kMostContexts) return nullptr;
   if (context >= queues_.size()) queues_.resize(std::size_t{context} + 1);
@@ -62,7 +72,7 @@ void Channel::fill_slowly(ChannelOperation& operation, const Envelope& envelope,
 
 // Reads the data of a matched message from its sender, or requests it.
 void Channel::fetch(ChannelOperation& operation, int from, const Envelope& envelope, std::size_t bytes,
-                    std::uint64_t sender, std::uint64_t address) {
+                    std::uint64_t sender, std::uint64_t address, transport::RendezvousData data) {
   channel::tell_begun(from, envelope.tag, bytes);
   if (from == own_) {
     ChannelOperation* send = operation_of(sender, own_, false);
@@ -83,6 +93,10 @@ void Channel::fetch(ChannelOperation& operation, int from, const Envelope& envel
   if (const Status status = peer(from, &to); !status.ok()) {
     completion.error = status;
     return finish(operation, completion);
+  }
+  if (data.token != 0) {
+    count_received(stream_, bytes);
+    return land(operation, *to, completion, fits, data);
   }
   std::string why = completion.error.ok() ? std::string() : take_detail();
   Status fetched = kOk;
@@ -113,12 +127,39 @@ void Channel::fetch(ChannelOperation& operation, int from, const Envelope& envel
   control(from, channel::plain(Kind::kCts, cookie_of(operation), sender), &wanted, sizeof wanted);
 }
 
+void Channel::land(ChannelOperation& operation, Peer& from, const Completion& completion, std::size_t fits,
+                   transport::RendezvousData data) {
+  if (fits == 0) {
+    from.over->decline_rendezvous(from.proc, data);
+    channel::tell_ended(from.proc, completion.tag, 0, kOk);
+    Completion ended = completion;
+    return finish_received(operation, ended, 0);
+  }
+  Request& request = *operation.request;
+  request.phase_ = Request::Phase::kMoving;
+  request.proc_ = from.proc;
+  request.completion_ = completion;
+  request.detail_ = completion.error.ok() ? std::string() : take_detail();
+  operation.total = fits;
+  begin_transfer(operation);
+  operation.transfer.sink.address = operation.data;
+  operation.transfer.sink.bytes = fits;
+  operation.transfer.active = true;
+  const Status status = from.over->receive_rendezvous(from.proc, data, &operation.transfer.sink, &operation.transfer);
+  if (status.ok()) return;
+  operation.transfer.active = false;
+  Completion failed;
+  failed.error = status;
+  finish(operation, failed);
+}
+
 void Channel::take_message(ChannelOperation& operation, Unexpected* message) {
   channel::tell_matched(message->envelope, message->bytes, true);
   if (message->rendezvous) {
-    std::uint64_t address = 0;
-    if (message->payload_bytes == sizeof address) std::memcpy(&address, message->payload, sizeof address);
-    fetch(operation, message->from_proc, message->envelope, message->bytes, message->sender_cookie, address);
+    Ready ready;
+    if (message->payload_bytes == sizeof ready) std::memcpy(&ready, message->payload, sizeof ready);
+    fetch(operation, message->from_proc, message->envelope, message->bytes, message->sender_cookie, ready.address,
+          ready.data);
   } else {
     fill(operation, message->envelope, message->payload, message->bytes);
   }
@@ -195,22 +236,26 @@ void Channel::arrive_eager(int from, const Envelope& envelope, const std::byte* 
 }
 
 void Channel::arrive_rts(int from, const Envelope& envelope, std::size_t bytes, std::uint64_t sender,
-                         std::uint64_t address) {
+                         std::uint64_t address, transport::RendezvousData data) {
   Queues* here = queues(envelope.context);
   if (here == nullptr) return channel::drop(from, "there is no such context");
+  Peer* to = nullptr;
+  if (data.token != 0 && (!peer(from, &to).ok() || !to->over->has_rendezvous(from, data)))
+    return channel::drop(from, "a ready-to-send message of a channel names data that nobody keeps");
   if (Request* receive = here->match_posted(envelope); receive != nullptr) {
     channel::tell_matched(envelope, bytes, false);
-    return fetch(*receive->operation_, from, envelope, bytes, sender, address);
+    return fetch(*receive->operation_, from, envelope, bytes, sender, address, data);
   }
   channel::tell_unexpected(envelope, bytes);
-  Unexpected* message = make_unexpected(sizeof address);
+  const Ready ready{address, data};
+  Unexpected* message = make_unexpected(sizeof ready);
   message->envelope = envelope;
   message->from_proc = from;
   message->bytes = bytes;
   message->rendezvous = true;
   message->sender_cookie = sender;
-  message->payload_bytes = sizeof address;
-  std::memcpy(message->payload, &address, sizeof address);
+  message->payload_bytes = sizeof ready;
+  std::memcpy(message->payload, &ready, sizeof ready);
   here->keep(message);
 }
 
@@ -220,7 +265,8 @@ void Channel::arrive_data(int from, std::uint64_t receiver, std::size_t offset, 
   if (operation == nullptr) return;
   Request& request = *operation->request;
   const bool expected = request.phase_ == Request::Phase::kMoving && request.proc_ == from &&
-                        offset == operation->moved && bytes <= operation->total - operation->moved;
+                        !operation->transfer.active && offset == operation->moved &&
+                        bytes <= operation->total - operation->moved;
   if (!expected) return channel::drop(from, "a piece of a message does not follow the one before");
   std::memcpy(operation->data + offset, data, bytes);
   operation->moved += bytes;
@@ -236,9 +282,11 @@ void Channel::arrive_cancel(int from, std::uint32_t context, std::uint64_t sende
   Unexpected* message = here == nullptr ? nullptr : here->find_sent(from, sender);
   if (message == nullptr) return;  // the message has matched, and the send runs to completion
   here->take(*message);
+  Ready ready;
+  if (message->payload_bytes == sizeof ready) std::memcpy(&ready, message->payload, sizeof ready);
   end_unexpected(message);
   if (from == own_) return arrive_cancelled(own_, sender);
-  control(from, channel::plain(Kind::kCancelled, 0, sender));
+  control(from, channel::plain(Kind::kCancelled, 0, sender), nullptr, 0, ready.data);
 }
 
 }  // namespace hr::p2p

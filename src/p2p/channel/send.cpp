@@ -27,6 +27,7 @@ Status Channel::connect(Peer& to) {
   const transport::Caps caps = to.over->caps(to.proc);
   to.eager_bytes = std::min(caps.eager_bytes != 0 ? caps.eager_bytes : knobs().eager_bytes, caps.max_payload);
   to.chunk = caps.chunk_bytes;
+  to.rendezvous = caps.rendezvous;
   to.memory = to.whole->caps(to.proc).remote_read ? to.whole : nullptr;
   to.connected = true;
   to.eager_below = to.eager_bytes + 1;
@@ -75,16 +76,58 @@ Status Channel::describe_slowly(ChannelOperation& operation, const ChannelBuffer
   return kOk;
 }
 
+Status Channel::send_ready(Peer& to, ChannelOperation& operation, const transport::Header& header) {
+  const channel::RtsBody body{cookie_of(operation), reinterpret_cast<std::uint64_t>(operation.data)};
+  if (!to.rendezvous || operation.bytes == 0) return to.over->send(to.proc, header, &body, sizeof body);
+  begin_transfer(operation);
+  const Status status =
+      to.over->send_rts(to.proc, header, &body, sizeof body, {operation.data, operation.bytes}, &operation.transfer);
+  operation.transfer.active = status.ok();
+  return status;
+}
+
+void Channel::begin_transfer(ChannelOperation& operation) {
+  operation.plain = false;
+  operation.transfer = {};
+  operation.transfer.of = &operation;
+  operation.transfer.then = [](transport::Operation& self) {
+    ChannelOperation& ended = *static_cast<ChannelOperation::Transfer&>(self).of;
+    ended.channel->end_transfer(ended);
+  };
+}
+
+// Called by the transport, under the channel's lock.
+void Channel::end_transfer(ChannelOperation& operation) {
+  ChannelOperation::Transfer& transfer = operation.transfer;
+  Request& request = *operation.request;
+  transfer.active = false;
+  Completion completion;
+  if (!transfer.status.ok()) {
+    if (!is_failed(request.proc_)) return;  // the transport reports the path, and try_fail() ends the operation
+    const LibraryGuard guard;
+    completion.error = failure_error(request.proc_);
+    return finish(operation, completion);
+  }
+  if (request.is_receive_) {
+    completion = request.completion_;
+    channel::tell_ended(request.proc_, completion.tag, operation.total, kOk);
+    set_detail(std::move(request.detail_));
+    return finish_received(operation, completion, operation.total);
+  }
+  completion.error = transfer.why;
+  completion.cancelled = transfer.cancelled && transfer.why.ok();
+  if (!transfer.why.ok()) set_detail(std::move(transfer.text));
+  finish(operation, completion);
+}
+
 // False if the message must wait for space. Completes the operation if it ends with this message, or on an error.
 bool Channel::try_send(Peer& to, ChannelOperation& operation) {
   Request& request = *operation.request;
   const Envelope envelope{request.context_, request.source_, request.tag_};
   const bool eager = !request.synchronous_ && operation.bytes <= to.eager_bytes;
-  const channel::RtsBody body{cookie_of(operation), reinterpret_cast<std::uint64_t>(operation.data)};
-  const Status status =
-      eager ? to.over->send(to.proc, channel::envelope(Kind::kEager, envelope, operation.bytes), operation.data,
-                            operation.bytes)
-            : to.over->send(to.proc, channel::envelope(Kind::kRts, envelope, operation.bytes), &body, sizeof body);
+  const Status status = eager ? to.over->send(to.proc, channel::envelope(Kind::kEager, envelope, operation.bytes),
+                                              operation.data, operation.bytes)
+                              : send_ready(to, operation, channel::envelope(Kind::kRts, envelope, operation.bytes));
   if (status.is_again()) return false;
   request.phase_ = Request::Phase::kWaiting;
   if (eager || !status.ok()) {
@@ -266,7 +309,8 @@ Status Channel::init(bool is_receive, const ChannelBuffer& data, int proc, const
   return kOk;
 }
 
-void Channel::control(int proc, const transport::Header& header, const void* payload, std::size_t bytes) {
+void Channel::control(int proc, const transport::Header& header, const void* payload, std::size_t bytes,
+                      transport::RendezvousData declined) {
   Peer* to = nullptr;
   if (!peer(proc, &to).ok()) {
     static_cast<void>(take_detail());
@@ -274,11 +318,15 @@ void Channel::control(int proc, const transport::Header& header, const void* pay
     to->eager_below = 0;
   } else if (to->controls.empty()) {
     // If sending fails permanently, a report of the transport ends the operations with that process.
-    if (!to->over->send(proc, header, payload, bytes).is_again()) return;
+    if (!to->over->send(proc, header, payload, bytes).is_again()) {
+      if (declined.token != 0) to->over->decline_rendezvous(proc, declined);
+      return;
+    }
   }
   Control& waiting = to->controls.emplace_back();
   waiting.header = header;
   waiting.bytes = bytes;
+  waiting.declined = declined;
   if (bytes != 0) std::memcpy(waiting.payload, payload, bytes);
   mark_busy(*to);
 }
@@ -295,6 +343,7 @@ bool Channel::flush(Peer& to) {
   while (!to.controls.empty()) {
     const Control& first = to.controls.front();
     if (to.over->send(to.proc, first.header, first.payload, first.bytes).is_again() && !left) return moved;
+    if (first.declined.token != 0) to.over->decline_rendezvous(to.proc, first.declined);
     to.controls.erase(to.controls.begin());
     moved = true;
   }
@@ -329,7 +378,8 @@ bool Channel::flush(Peer& to) {
 
 void Channel::arrive_cts(int from, std::uint64_t sender, std::uint64_t receiver, std::size_t bytes) {
   ChannelOperation* operation = operation_of(sender, from, false);
-  if (operation == nullptr || operation->request->phase_ != Request::Phase::kWaiting || bytes > operation->bytes)
+  if (operation == nullptr || operation->request->phase_ != Request::Phase::kWaiting || operation->transfer.active ||
+      bytes > operation->bytes)
     return;
   operation->request->phase_ = Request::Phase::kMoving;
   operation->receiver = receiver;
@@ -342,12 +392,18 @@ void Channel::arrive_cts(int from, std::uint64_t sender, std::uint64_t receiver,
 
 void Channel::arrive_done(int from, std::uint64_t sender) {
   ChannelOperation* operation = operation_of(sender, from, false);
-  if (operation != nullptr && operation->request->phase_ == Request::Phase::kWaiting) finish_send(*operation);
+  const bool waits =
+      operation != nullptr && operation->request->phase_ == Request::Phase::kWaiting && !operation->transfer.active;
+  if (waits) finish_send(*operation);
 }
 
 void Channel::arrive_cancelled(int from, std::uint64_t sender) {
   ChannelOperation* operation = operation_of(sender, from, false);
   if (operation == nullptr || operation->request->phase_ != Request::Phase::kWaiting) return;
+  if (operation->transfer.active) {
+    operation->transfer.cancelled = true;
+    return;
+  }
   Completion completion;
   completion.cancelled = true;
   finish(*operation, completion);

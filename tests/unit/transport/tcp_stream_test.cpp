@@ -200,13 +200,14 @@ struct Asked {
     network::channel_maker = [](int from, int number) {
       EXPECT_EQ(from, kPeer);
       ++current->times;
-      if (number < current->offered)
-        EXPECT_TRUE(current->peer.transport().make_channel(number, current->handlers, &current->made).ok());
+      if (number >= current->offered) return;
+      EXPECT_TRUE(current->peer.transport().make_channel(number, current->handlers, &current->made).ok());
     };
   }
   ~Asked() {
     network::channel_maker = nullptr;
-    if (made != nullptr) EXPECT_TRUE(made->finalize().ok());
+    if (made == nullptr) return;
+    EXPECT_TRUE(made->finalize().ok());
   }
   Asked(const Asked&) = delete;
   Asked& operator=(const Asked&) = delete;
@@ -307,7 +308,9 @@ TEST(TcpChannel, AConnectionOutlivesItsChannel) {
   std::vector<std::byte> piece(100000);
   const std::size_t whole = sent * (sizeof(FrameHead) + payload.size());
   std::size_t written = 0;
-  for (const double end = now_seconds() + kLimit; received.size() < whole && now_seconds() < end;) {
+  constexpr std::size_t kMoreThanTheSystemKeeps = std::size_t{32} << 20;
+  const auto is_done = [&] { return received.size() >= whole && written > kMoreThanTheSystemKeeps; };
+  for (const double end = now_seconds() + kLimit; !is_done() && now_seconds() < end;) {
     peer.transport().progress();
     const ssize_t out = ::send(socket, piece.data(), piece.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
     if (out > 0) written += static_cast<std::size_t>(out);
@@ -320,7 +323,7 @@ TEST(TcpChannel, AConnectionOutlivesItsChannel) {
     std::memcpy(&head, received.data() + at * (sizeof head + payload.size()), sizeof head);
     ASSERT_EQ(head.words[1], at);
   }
-  EXPECT_GT(written, std::size_t{8} << 20) << "more than the system keeps";
+  EXPECT_GT(written, kMoreThanTheSystemKeeps);
   ::close(socket);
 }
 
