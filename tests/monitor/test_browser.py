@@ -301,6 +301,7 @@ class Live(support.Scratch):
             self.assertEqual(at.page.eval_on_selector_all("[data-stack]", "all => all.map(each => each.dataset.stack)"), ["5", "0-4, 6-7"])
             self.assertEqual((at.sum("stacks"), at.sum("groups")), (8, 2))
             self.assertIn("No stacks of node7: its collector is lost.", at.page.inner_text("main, #view"))
+            at.page.eval_on_selector("button[name=stacks]", "button => button.parentElement.previousElementSibling.scrollIntoView()")
             at.screenshot("stacks")
             at.page.click("[data-stack='0-4, 6-7'] summary")
             drawn = at.page.evaluate("Number(document.body.dataset.drawn)")

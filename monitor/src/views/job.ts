@@ -108,8 +108,8 @@ function draw(scene: Scene, [findings, named, reports, deaths, files]: [Finding[
   if (slow) scene.place.append(slow, ...besideOthers(scene, named));
   drawFindings(scene, findings);
   drawReports(scene, reports);
-  drawFiles(scene, files);
   drawStacks(scene, job);
+  drawFiles(scene, files);
 }
 
 export const job: View = { name: "job", title: "Job", needsJob: true, load: (address) => Promise.all([ask<Finding[]>("findings", part(address)), ask<Slowest>("slowest", { ...part(address), calls: "1" }), ask<Report[]>("reports", part(address)), ask<Deaths[]>("deaths", part(address)), ask<Counter[]>("counters", { ...part(address), kind: "file" })]), draw };
