@@ -2,6 +2,8 @@
 // Every thread has its own communicator, unless the case requires another arrangement, so that several channels are in
 // use.
 #include <mpi-ext.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdio>
@@ -430,7 +432,8 @@ MPI_Comm without_any_tag(bool all) {
 bool several_channels() {
   const char* const channels = std::getenv("HEADRACE_CHANNELS");
   const char* const network = std::getenv("HEADRACE_NETWORK");
-  const bool reached = check::one_host() || (network != nullptr && std::strcmp(network, "tcp") == 0);
+  const bool is_tcp = network == nullptr || std::strcmp(network, "tcp") == 0;  // the default, without a fabric
+  const bool reached = check::one_host() || is_tcp;
   return reached && channels != nullptr && std::atoi(channels) > 2;
 }
 
@@ -567,6 +570,46 @@ void death(bool recovers) {
   std::exit(0);
 }
 
+// Ends all connections of this process to other hosts, as a broken network does.
+void cut_network() {
+  for (int descriptor = 3; descriptor < 1024; ++descriptor) {
+    sockaddr_storage address{};
+    socklen_t length = sizeof address;
+    const bool connected = ::getpeername(descriptor, reinterpret_cast<sockaddr*>(&address), &length) == 0;
+    if (connected && address.ss_family == AF_INET) ::shutdown(descriptor, SHUT_RDWR);
+  }
+}
+
+// The network between two hosts fails while threads of both wait for one another: every wait ends with an error.
+void cut() {
+  std::vector<MPI_Comm> comms = duplicates(kThreads);
+  for (const MPI_Comm comm : comms) CHECK_OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+  CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+  std::atomic<int> ready{0};
+  std::vector<std::thread> running;
+  for (int t = 0; t < kThreads; ++t) {
+    running.emplace_back([&, t] {
+      const MPI_Comm comm = comms[static_cast<std::size_t>(t)];
+      std::vector<int> data(100000, t);
+      CHECK_OK(
+          MPI_Sendrecv(&t, 1, MPI_INT, 1 - rank, 5, data.data(), 1, MPI_INT, 1 - rank, 5, comm, MPI_STATUS_IGNORE));
+      ++ready;
+      const int code = t == 0   ? MPI_Recv(data.data(), 1, MPI_INT, 1 - rank, 1, comm, MPI_STATUS_IGNORE)
+                       : t == 1 ? MPI_Recv(data.data(), 1, MPI_INT, MPI_ANY_SOURCE, 1, comm, MPI_STATUS_IGNORE)
+                       : t == 2 ? MPI_Probe(1 - rank, 1, comm, MPI_STATUS_IGNORE)
+                                : MPI_Send(data.data(), 100000, MPI_INT, 1 - rank, 2, comm);
+      CHECK_EQ(check::error_class(code), MPIX_ERR_PROC_FAILED);
+      CHECK(check::error_class(MPI_Send(&t, 1, MPI_INT, 1 - rank, 3, comm)) != MPI_SUCCESS);
+      CHECK(check::error_class(MPI_Recv(data.data(), 1, MPI_INT, 1 - rank, 3, comm, MPI_STATUS_IGNORE)) != MPI_SUCCESS);
+    });
+  }
+  while (ready != kThreads) std::this_thread::yield();
+  if (rank == 1) cut_network();
+  for (std::thread& each : running) each.join();
+  while (rank == 1) ::pause();  // the end of rank 0 ends the job
+  std::_Exit(3);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -593,13 +636,15 @@ int main(int argc, char** argv) {
                {"revoke", revoke},
                {"asserted", asserted},
                {"asserted_revoke", asserted_revoke},
+               {"cut", cut},
                {"death", [] { death(false); }},
                {"recovery", [] { death(true); }}};
   const char* const wanted = argc > 1 ? argv[1] : "";
   bool found = false;
   for (const auto& each : cases) {
     // "all": the cases that end with the job's success.
-    const bool mortal = std::strcmp(each.name, "death") == 0 || std::strcmp(each.name, "recovery") == 0;
+    const bool mortal = std::strcmp(each.name, "death") == 0 || std::strcmp(each.name, "recovery") == 0 ||
+                        std::strcmp(each.name, "cut") == 0;
     if (std::strcmp(wanted, each.name) != 0 && (mortal || std::strcmp(wanted, "all") != 0)) continue;
     found = true;
     each.run();
