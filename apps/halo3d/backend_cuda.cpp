@@ -36,7 +36,9 @@ class CudaBackend final : public Backend {
     take_faces_ = module_.function(("halo3d_take_faces" + suffix).c_str());
     current_ = static_cast<char*>(allocate(field_bytes() * kFields));
     spare_ = static_cast<char*>(allocate(field_bytes() * kFields));
-    main_ = gpu::create_stream(true, true);  // separate, so that packing does not wait for the inner points
+    // Separate and urgent, so that packing does not wait for the inner points. On AMD devices, urgent streams share
+    // hardware queues with the library's, which a stream that waits for messages would hold up.
+    main_ = gpu::create_stream(true, !gpu::detail::driver().by_hip);
     inner_ = gpu::create_stream(true);
     inner_done_ = gpu::create_event();
     boundary_done_ = gpu::create_event();
