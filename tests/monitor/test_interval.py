@@ -150,7 +150,7 @@ class Collecting(support.Scratch):
 
 @support.BROWSER
 @support.SERVER
-@unittest.skipUnless((support.BUILD / "bin/latency").is_file() or support.REQUIRED, "latency is not built")
+@unittest.skipUnless((support.BUILD / "bin/halo3d").is_file() or support.REQUIRED, "halo3d is not built")
 class InTheBrowser(support.Scratch):
     def test_a_live_job(self):
         environment = {**os.environ, "HEADRACE_SHM_DIR": str(self.folder), "PYTHONPATH": str(support.ROOT / "python"), "HEADRACE_OVERSUBSCRIBE": "quiet"}
@@ -159,7 +159,7 @@ class InTheBrowser(support.Scratch):
         self.addCleanup(lambda: (monitor.terminate(), monitor.wait(30), monitor.stdout.close()))
         parts = urllib.parse.urlsplit(monitor.stdout.readline().split()[-1])
         address, token = f"http://{parts.netloc}", urllib.parse.parse_qs(parts.query)["token"][0]
-        job = subprocess.Popen([str(support.BUILD / "bin/mpiexec"), "--timeout", "150", "-n", "2", str(support.BUILD / "bin/latency"), "--sizes", "8", "--seconds", "120"],
+        job = subprocess.Popen([str(support.BUILD / "bin/mpiexec"), "--timeout", "150", "-n", "2", str(support.BUILD / "bin/halo3d"), "--local", "24", "--pattern", "step1", "--steps", "100000000", "--no-identity-check"],
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
         self.addCleanup(lambda: (job.terminate(), job.wait(30)))
         with chromium() as context:
