@@ -112,6 +112,16 @@ class Readings(unittest.TestCase):
         self.assertEqual([reading.rank.rank for reading in sweep.readings], [0])
         self.assertIn("cannot be read", sweep.remarks[0])
 
+    def test_pages_of_one_program_share_their_layout(self):
+        first = self.maker.page()
+        self.maker.about["rank"] += 1
+        second = self.maker.page()
+        self.assertEqual(second.rank, first.rank + 1)
+        self.assertIs(second.description["counters"], first.description["counters"])
+        self.maker.about["host"] = "another"
+        self.maker.values["wait.time"] = 61
+        self.assertEqual(self.maker.page().about["host"], "another")
+
     def test_counters_that_a_page_lacks_are_none(self):
         said = subject.reading(self.maker.page(), True, False, {})
         self.assertEqual((said.details["access"], said.details["collective"], said.details["phase"], said.details["size"]), ({}, {}, {}, {}))

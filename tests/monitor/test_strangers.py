@@ -486,7 +486,7 @@ class Questions(support.Scratch):
                         self.assertIn("is not", json.loads(said)["problem"])
                 for number in ("0", "1e10", "-5", "100000000000"):
                     self.assertEqual(fetch(f"{address}/api/{name}?from={number}{more}")[0], 200, (name, number))
-                if name not in ("machine", "nodes", "links", "users", "gpus", "inside"):  # these are about hosts
+                if name not in ("machine", "nodes", "links", "users", "gpus", "inside", "sums"):  # these are about hosts
                     for ranks in ("-1", "1e300", "0-1e9", "5-2", "9" * 3000, "0-1048576", ",".join(["0-1048575"] * 20), "-", "\u0663-"):
                         status = fetch(f"{address}/api/{name}?ranks={urllib.parse.quote(ranks)}{more}")[0]
                         self.assertEqual(status, 400, (name, ranks[:40]))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import re
 
 TEXT_MOST = 1 << 18  # bytes; the library reserves 48 KiB
 _COUNTERS_MOST = 4096
@@ -10,6 +12,7 @@ _NAME_MOST = 256  # characters
 _NUMBER_MOST = 1 << 31
 _RANGES_MOST = 256
 _KINDS = ("sum", "level", "high_water")
+_BEGIN, _COMMA = re.compile(r'\s*{\s*"about"\s*:\s*'), re.compile(r"\s*,")
 
 
 def _whole(value: object, name: str, most: int = _NUMBER_MOST) -> int:
@@ -100,14 +103,11 @@ def _parts(parts: dict, limit: int) -> None:
         raise ValueError("its parts cannot be added up")
 
 
-def read(text: bytes, limit: int) -> dict:
-    """`limit`: number of bytes of the page that contain counters. Raises ValueError, KeyError, TypeError,
-    AttributeError, RecursionError."""
-    if len(text) > TEXT_MOST:
-        raise ValueError(f"a text of {len(text)} bytes; {TEXT_MOST} are the most")
+@functools.lru_cache(maxsize=8)
+def _layout(text: str, limit: int) -> dict:
+    """Parses and checks what follows "about" in a description. Processes of one program have it in common, so the last ones are kept."""
     said = json.loads(text)
-    about, dimensions, entries = said["about"], said["dimensions"], said["counters"]
-    _about(about)
+    dimensions, entries = said["dimensions"], said["counters"]
     for name, dimension in dimensions.items():
         _dimension(_name(name, "a dimension"), dimension, limit // 8)
     if type(entries) is not list or len(entries) > _COUNTERS_MOST:
@@ -125,7 +125,23 @@ def read(text: bytes, limit: int) -> dict:
             raise ValueError(f"{name} is not a table of {dimension}")
     if "parts" in said:
         _parts(said["parts"], limit)
-    process = counters.get("peer.process")
-    if process is None and any(entry.get("dimension") == "peer" for entry in entries):
+    if "peer.process" not in counters and any(entry.get("dimension") == "peer" for entry in entries):
         raise ValueError("peers have no names")
     return said
+
+
+def read(text: bytes, limit: int) -> dict:
+    """`limit`: number of bytes of the page that contain counters. Descriptions share their parts, which must not be changed. Raises
+    ValueError, KeyError, TypeError, AttributeError, RecursionError."""
+    if len(text) > TEXT_MOST:
+        raise ValueError(f"a text of {len(text)} bytes; {TEXT_MOST} are the most")
+    said = text.decode()
+    begin = _BEGIN.match(said)
+    if begin is None:
+        raise ValueError('a text that does not begin with "about"')
+    about, end = json.JSONDecoder().raw_decode(said, begin.end())
+    _about(about)
+    comma = _COMMA.match(said, end)
+    if comma is None:
+        raise ValueError('a text that ends after "about"')
+    return {**_layout("{" + said[comma.end():], limit), "about": about}
