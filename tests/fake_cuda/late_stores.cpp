@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
+#include <mutex>
 #include <new>
+#include <utility>
 
 namespace fake_cuda {
 namespace {
@@ -33,6 +36,40 @@ bool& late_stores() {
   return late;
 }
 
+// Copies that are kept for the next kernels: fresh memory costs a page fault for each page.
+class LateStores::Kept {
+ public:
+  Memory take(std::size_t bytes) {
+    {
+      const std::scoped_lock lock(mutex_);
+      const auto found = std::ranges::find(free_, bytes, [](const auto& each) { return each.get_deleter().bytes; });
+      if (found != free_.end()) {
+        Memory memory = std::move(*found);
+        free_.erase(found);
+        return memory;
+      }
+    }
+    auto* const memory = static_cast<unsigned char*>(std::aligned_alloc(kPage, bytes));
+    if (memory == nullptr) throw std::bad_alloc();
+    return {memory, Free{bytes}};
+  }
+  void give_back(Memory memory) {
+    const std::scoped_lock lock(mutex_);
+    free_.push_back(std::move(memory));
+    if (free_.size() > kMost) free_.pop_front();
+  }
+
+ private:
+  static constexpr std::size_t kMost = 16;
+  std::mutex mutex_;
+  std::deque<Memory> free_;
+};
+
+LateStores::Kept& LateStores::kept() {
+  static Kept copies;
+  return copies;
+}
+
 void LateStores::Free::operator()(unsigned char* memory) const { std::free(memory); }
 
 LateStores::Piece& LateStores::piece_at(const Allocation& allocation, Address* address) {
@@ -42,13 +79,8 @@ LateStores::Piece& LateStores::piece_at(const Allocation& allocation, Address* a
   if (piece.now != nullptr) return piece;
   piece.bytes = range.end - range.begin;
   piece.real = static_cast<unsigned char*>(alias(range.begin));
-  const auto copy = [&] {
-    auto* const memory = static_cast<unsigned char*>(std::aligned_alloc(kPage, round_up(piece.bytes + 1, kPage)));
-    if (memory == nullptr) throw std::bad_alloc();
-    return Memory(memory);
-  };
-  piece.before = copy();
-  piece.now = copy();
+  piece.before = kept().take(round_up(piece.bytes + 1, kPage));
+  piece.now = kept().take(round_up(piece.bytes + 1, kPage));
   std::memcpy(piece.before.get(), piece.real, piece.bytes);
   std::memcpy(piece.now.get(), piece.before.get(), piece.bytes);
   return piece;
@@ -63,13 +95,16 @@ void* LateStores::at(const Allocation& allocation, Address address) {
 void LateStores::finish() {
   for (auto& [begin, piece] : pieces_) {
     const unsigned char *before = piece.before.get(), *now = piece.now.get();
-    for (std::size_t at = 0; at < piece.bytes; at += kPage) {
-      const std::size_t end = std::min(at + kPage, piece.bytes);
-      if (std::memcmp(before + at, now + at, end - at) == 0) continue;
+    constexpr std::size_t kWord = 8;
+    for (std::size_t at = 0; at < piece.bytes; at += kWord) {
+      const std::size_t end = std::min(at + kWord, piece.bytes);
+      if (end - at == kWord && std::memcmp(before + at, now + at, kWord) == 0) continue;
       for (std::size_t i = at; i < end; ++i) {
         if (before[i] != now[i]) piece.real[i] = now[i];
       }
     }
+    kept().give_back(std::move(piece.before));
+    kept().give_back(std::move(piece.now));
   }
   pieces_.clear();
 }

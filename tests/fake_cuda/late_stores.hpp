@@ -21,9 +21,12 @@ class LateStores {
 
  private:
   struct Free {
+    std::size_t bytes;  // length of the memory
     void operator()(unsigned char* memory) const;
   };
   using Memory = std::unique_ptr<unsigned char, Free>;
+  class Kept;
+  static Kept& kept();
   struct Piece {
     std::size_t bytes = 0;
     unsigned char* real = nullptr;
