@@ -35,7 +35,7 @@ class Unavailable final : public Transport {
 // Returns the transport, and lets other processes of the job know why it cannot send.
 [[nodiscard]] inline std::unique_ptr<Transport> make_unavailable(const Job& job, std::string_view name,
                                                                  std::string why) {
-  // Without that, they report the launcher's answer that there is no address.
+  // Other ranks would otherwise report the launcher's answer that there is no address.
   if (!job.late && !publish_absence(job.rank, host_name(), why).ok()) static_cast<void>(take_detail());
   return std::make_unique<Unavailable>(name, std::move(why));
 }
