@@ -153,10 +153,10 @@ noop: packages test-packages $(VENV)/.ready
 
 # Excludes from the run as on two hosts: tests about one process, one host, the package, or layers above the transports.
 AS_HOSTS_LABELS := $(shell sed -n "s/^not_as_hosts='\(.*\)'/\1/p" scripts/run-tier.sh)
-# Each sanitizer has its own build directory. Excluded are tests of anything except Headrace's own code (texts, packages, third-party
-# programs, figures), Fortran and MPICH's ABI, whose code is generated, and tests that need root. Only the address sanitizer also runs as on
-# two hosts.
-SANITIZERS ?= asan ubsan tsan
+# asan is the address and undefined-behaviour sanitizers in one build; it runs a second time as on two hosts. Excluded are tests of anything
+# except Headrace's own code (texts, packages, third-party programs, figures), Fortran and MPICH's ABI, whose code is generated, and tests
+# that need root.
+SANITIZERS ?= asan tsan
 SANITIZE_WITHOUT := bench|codegen|course|docs|compat|mpich|fortran|install|mpi4py|namespaces|offload|tuning
 # Tests for the thread sanitizer: those of data that threads share. It does not see fences, or accesses by other processes.
 SANITIZE_TSAN := thread|progress|at_once|yielding|concurrent|stress|marks|^unit_(base|p2p|comm|boot|launcher|transport)

@@ -1,5 +1,7 @@
 #!/bin/sh
-# Runs the tests under one sanitizer and ends with the totals: sanitize.sh <asan|ubsan|tsan> [ctest options]
+# Runs the tests under sanitizers and ends with the totals: sanitize.sh <asan|tsan> [ctest options]
+#
+# asan is the address and undefined-behaviour sanitizers in one build, tsan the thread sanitizer.
 #
 # The build is that of the preset of that name, in build/<preset>. `make sanitize` selects the tests; HEADRACE_AS_HOSTS
 # is passed on to them. With HR_BUILT=1 nothing is built, and ctest alone runs, with its own output.
@@ -15,12 +17,10 @@ case $preset in
     # The leak sanitizer crashes while it reads thread-local memory of opened libraries (UCX's); ASAN_OPTIONS=detect_leaks=1 turns it on, on
     # one host. Excluded are tests that count memory, since the sanitizer itself uses memory and keeps freed memory, and
     # tests that load the library into another program (Python), which would have to load the sanitizer first. A test
-    # that counts driver calls per unit of time is excluded because times are longer.
-    set -- "$@" -E '^(unit_(comm_scale|p2p_mock_memory)|mpi_given_back|doctor_(gpus|links)|monitor_(pmpi|programs)|doctor_amd|gpu_enqueue_calls)$'
-    export ASAN_OPTIONS="$left_to_us:detect_leaks=0:${ASAN_OPTIONS:-}" ;;
-  ubsan)
-    # The sanitizer examines virtual tables through a pipe, which a process without descriptors cannot open.
-    set -- "$@" -E 'no-descriptor$'
+    # that counts driver calls per unit of time is excluded because times are longer. The undefined-behaviour sanitizer
+    # examines virtual tables through a pipe, which a process without descriptors cannot open.
+    set -- "$@" -E '^(unit_(comm_scale|p2p_mock_memory)|mpi_given_back|doctor_(gpus|links)|monitor_(pmpi|programs)|doctor_amd|gpu_enqueue_calls)$|no-descriptor$'
+    export ASAN_OPTIONS="$left_to_us:detect_leaks=0:${ASAN_OPTIONS:-}"
     export UBSAN_OPTIONS="print_stacktrace=1:${UBSAN_OPTIONS:-}" ;;
   tsan)
     # UCX and similar libraries are opened at run time and not instrumented: neither their locks nor their accesses are
@@ -28,7 +28,7 @@ case $preset in
     export TSAN_OPTIONS="$left_to_us:suppressions=$PWD/tests/sanitize/tsan.txt:history_size=4:second_deadlock_stack=1:ignore_noninstrumented_modules=1:${TSAN_OPTIONS:-}"
     set -- "$@" -E '^unit_(comm_scale|p2p_mock_memory)$' ;;  # excluded, as they count pages, and the sanitizer uses some
   *)
-    echo "sanitize.sh: which of asan, ubsan and tsan?" >&2
+    echo "sanitize.sh: asan or tsan?" >&2
     exit 2 ;;
 esac
 

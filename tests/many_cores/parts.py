@@ -121,7 +121,6 @@ def parts():
         "ofi2": Tests("pip", hosts, **peers, **two, HEADRACE_NETWORK="ofi"),
         "asan": Tests("asan", ["-LE", without]),
         "asan2": Tests("asan", ["-LE", f"{not_as_hosts}|{without}"], **two),
-        "ubsan": Tests("ubsan", ["-LE", without]),
         "tsan": Tests("tsan", ["-LE", without, "-R", threads]),
         "namespaces": Tests("pip", ["-C", "hosts", "-L", "namespaces", "-E", NAMESPACES_LEFT_OUT], **peers, HR_NAMESPACES="required"),
         "noop": Functions(),
@@ -254,8 +253,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("logs", type=pathlib.Path, help="directory of results")
     parser.add_argument("what", choices=("build", "test"))
-    parser.add_argument("names", nargs="*", metavar="part", help="build: pip, asan, ubsan, tsan, plain (no precompiled headers), outside; "
-                        "test: release, release2 (as two hosts), ofi2 (over libfabric), asan, asan2, ubsan, tsan, namespaces, noop, "
+    parser.add_argument("names", nargs="*", metavar="part", help="build: pip, asan, tsan, plain (no precompiled headers), outside; "
+                        "test: release, release2 (as two hosts), ofi2 (over libfabric), asan, asan2, tsan, namespaces, noop, "
                         "outside, outside2, change, change2")
     parser.add_argument("--limit", type=float, default=3600, help="seconds after which nothing runs")
     parser.add_argument("--times", type=int, default=1, help="runs each part so often")
@@ -265,10 +264,10 @@ def main():
     logs.mkdir(parents=True, exist_ok=True)
     os.environ["PATH"] = f"{TREE}/.venv/bin:{os.environ['PATH']}"
     if arguments.what == "build":
-        return 1 if build(arguments.names or ["pip", "asan", "ubsan", "tsan", "plain"], logs) else 0
+        return 1 if build(arguments.names or ["pip", "asan", "tsan", "plain"], logs) else 0
 
     table = parts()
-    names = arguments.names or ["release", "release2", "ofi2", "asan", "asan2", "ubsan", "tsan"]
+    names = arguments.names or ["release", "release2", "ofi2", "asan", "asan2", "tsan"]
     if arguments.times > 1:
         table |= {f"{name}.{run}": table[name] for name in names for run in range(arguments.times)}
         names = [f"{name}.{run}" for name in names for run in range(arguments.times)]
