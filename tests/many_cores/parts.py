@@ -2,7 +2,8 @@
 """Builds and runs the parts of `make test-all` that need no package index, on a machine with many cores.
 
 Runs as root in the source tree (in_root.sh). Tests count and kill what they find on a host, so each batch of them runs
-in its own namespaces (apart.sh) with two CPUs, as in CI. A queue keeps all CPUs busy, the longest tests first.
+in its own namespaces (apart.sh) with two CPUs, as in CI. A queue keeps all CPUs busy: the parts in their given order, the
+longest tests of each first.
 
 Resumable: results are kept in LOGS/<part>.tsv, and a test that has passed there is not run again.
 """
@@ -182,12 +183,12 @@ def costs():
 
 
 class Queue:
-    """Batches of tests, the longest first; workers take batches until none is left or the time is over."""
+    """Batches of tests, part by part, the longest first; workers take batches until none is left or the time is over."""
 
     def __init__(self, logs, deadline):
         self.logs, self.deadline = logs, deadline
         self.lock = threading.Lock()
-        self.handfuls = []  # (expected seconds, part's name, places of tests)
+        self.handfuls = []  # (part's name, places of tests)
         self.cut = 0
 
     def add(self, name, part, seconds_of):
@@ -196,12 +197,14 @@ class Queue:
         listed = part.listed()
         tests = [(seconds_of.get(test, part.seconds), word) for test, word in listed.items() if test not in done]
         tests.sort(reverse=True)
+        handfuls = []  # (expected seconds, places of tests)
         while tests:
             handful = [tests.pop(0)]
             while tests and sum(s for s, _ in handful) < 15 and len(handful) < part.handful:
                 handful.append(tests.pop(0))
-            self.handfuls.append((sum(s for s, _ in handful), name, [word for _, word in handful]))
-        self.handfuls.sort(reverse=True)
+            handfuls.append((sum(s for s, _ in handful), [word for _, word in handful]))
+        handfuls.sort(reverse=True)
+        self.handfuls += [(name, words) for _, words in handfuls]
         return len(listed)
 
     def take(self):
@@ -222,7 +225,7 @@ class Queue:
 
 def work(queue, table, worker, cpus):
     while taken := queue.take():
-        _, name, words = taken
+        name, words = taken
         part = table[name]
         command = [HERE / "apart.sh", TREE, f"/parts/{worker}", cpus, *part.command(words)]
         left = max(5, queue.deadline - time.monotonic())
