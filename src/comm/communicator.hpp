@@ -61,7 +61,8 @@ class StreamUse {
   virtual Status synchronize() = 0;
 };
 
-class Communicator final : public Object {
+// Aligned, as threads that use communicators beside one another write to them (channel_operations_).
+class alignas(64) Communicator final : public Object {
  public:
   static constexpr ObjectKind kKind = ObjectKind::kCommunicator;
   Communicator() noexcept : Object(kKind) {}
