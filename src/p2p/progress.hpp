@@ -202,7 +202,7 @@ class TestPacing {
   static void found() noexcept { progress.in_vain = progress.pauses = 0; }
   // True if it is time to pause.
   [[nodiscard]] static bool should_pause() noexcept { return ++progress.in_vain >= progress.calls_before_pause; }
-  // Pauses if the program waits; true if it has: other threads may have entered, and messages may have arrived.
+  // Pauses if the program waits, during which other threads may enter. True if messages have arrived.
   static bool pause();
 };
 
@@ -213,7 +213,7 @@ bool poll_for_test(Known&& known) {
     TestPacing::found();
     return true;
   }
-  return TestPacing::should_pause() && !known() && TestPacing::pause() && poll();
+  return TestPacing::should_pause() && !known() && TestPacing::pause();
 }
 
 }  // namespace hr::p2p

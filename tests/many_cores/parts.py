@@ -21,7 +21,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 TREE = HERE.parent.parent
 # Omitted, as they need a package index, a browser, clang or real hosts; the labels likewise.
-LEFT_OUT = r"^(monitor_(browser|assets|export)|gpu_code_objects)"
+LEFT_OUT = r"^(monitor_(browser|assets|export)|gpu_code_objects|offload_amd)"
 LABELS_LEFT_OUT = "^(mpi4py|install|namespaces|mpich)$"
 NAMESPACES_LEFT_OUT = "^namespaces_random_faults$"  # takes a quarter of an hour, whatever the number of cores
 OUTSIDE = [".venv/bin/python", "-B", "tests/outside/run.py", "--prefix", "build/pip", "--work", ".cache/outside"]

@@ -6,9 +6,11 @@
 //                spare stays | absent
 //   mpi_yielding CASE many [later]     the library sees a machine with 64 processors; the ranks go to their
 //                                      core only after MPI_Init
+//   mpi_yielding CASE slow             asking the system for messages of other hosts takes some microseconds
 #include <dlfcn.h>
 #include <mpi.h>
 #include <sched.h>
+#include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -38,6 +40,8 @@ constexpr unsigned long long kFewAsked = 20;
 constexpr unsigned long long kMostSpun = 2000;
 
 bool many_processors = false;
+bool slow_system = false;
+constexpr double kSlowSeconds = 4e-6;
 
 void share_one_core() {
   // The launcher may have bound the ranks to different cores, but the cores of the launcher itself are the same for
@@ -300,11 +304,20 @@ extern "C" long sysconf(int name) {  // NOLINT(readability-inconsistent-declarat
   static const auto real = reinterpret_cast<long (*)(int)>(::dlsym(RTLD_NEXT, "sysconf"));
   return name == _SC_NPROCESSORS_ONLN && many_processors ? 64 : real(name);
 }
+extern "C" int epoll_wait(int set, epoll_event* events, int most, int milliseconds) {
+  using Function = int (*)(int, epoll_event*, int, int);
+  static const auto real = reinterpret_cast<Function>(::dlsym(RTLD_NEXT, "epoll_wait"));
+  const double end = MPI_Wtime() + kSlowSeconds;
+  while (slow_system && MPI_Wtime() < end) {
+  }
+  return real(set, events, most, milliseconds);
+}
 
 int main(int argc, char** argv) {
   const std::string how = argc > 1 ? argv[1] : "";
   const auto has = [&](const std::string& word) { return std::find(argv, argv + argc, word) != argv + argc; };
   many_processors = has("many");
+  slow_system = has("slow");
   if (how == "absent" || how == "spare") {
     const check::Environment mpi(&argc, &argv, 2, MPI_THREAD_SINGLE);
     how == "absent" ? absent(mpi) : leaves_loaded_core(mpi, has("stays"));

@@ -145,9 +145,11 @@ class Ofi final : public Transport {
     return *entry;
   }
   [[nodiscard]] Fabric::Listens listens() const {
-    if (late_) return Fabric::Listens::kOnLoopbackIfAlone;  // for processes of other jobs
     // All hosts of a job with declared hosts are this machine (mpiexec --as-hosts).
-    return boot::identity().declared_hosts ? Fabric::Listens::kOnLoopback : Fabric::Listens::kForOtherHosts;
+    if (!late_ && boot::identity().declared_hosts) return Fabric::Listens::kOnLoopback;
+    // For processes of other jobs, or of this host without shared memory.
+    const bool one_host = boot::processes().of_this_host().size() == job_size_;
+    return late_ || one_host ? Fabric::Listens::kOnLoopbackIfAlone : Fabric::Listens::kForOtherHosts;
   }
   [[nodiscard]] Status why_failed(const Peer& peer) const;
   [[nodiscard]] bool has_room(const Peer& peer) noexcept {

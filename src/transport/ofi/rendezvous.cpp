@@ -69,7 +69,11 @@ Status Ofi::receive_rendezvous(int proc, RendezvousData data, Sink* into, Operat
     return fail(Errc::kOther, "ofi: rank %d offers %zu bytes of data, and its message has %zu", proc,
                 static_cast<std::size_t>(tail.bytes), into->bytes);
   }
-  HR_TRY(usable(proc));
+  HR_TRY(connect(proc));
+  if (peer(proc).failure != 0) {
+    done->end(Errc::kOther);  // as if it had failed later: the failure of the path is reported separately
+    return kOk;
+  }
   auto* const fetch = new Fetch{peer(proc), tail, into, done};
   fetches_.push_back(fetch);
   go_on(fetch);

@@ -143,9 +143,10 @@ class Tcp final : public Transport {
     return *entry;
   }
   [[nodiscard]] Listens listens() const {
-    if (late_) return Listens::kOnLoopbackIfAlone;  // for processes of other jobs
     // All hosts of a job with declared hosts are this machine (mpiexec --as-hosts).
-    return boot::identity().declared_hosts ? Listens::kOnLoopback : Listens::kForOtherHosts;
+    if (!late_ && boot::identity().declared_hosts) return Listens::kOnLoopback;
+    // For processes of other jobs, or of this host without shared memory.
+    return late_ || others_ == 0 ? Listens::kOnLoopbackIfAlone : Listens::kForOtherHosts;
   }
 
   // --- connect.cpp ---

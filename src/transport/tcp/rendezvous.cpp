@@ -54,7 +54,10 @@ Status Tcp::receive_rendezvous(int proc, RendezvousData data, Sink* into, Operat
   }
   HR_TRY(connect(proc));
   Peer& from = peer(proc);
-  if (from.failure != 0) return why_failed(from);
+  if (from.failure != 0) {
+    done->end(Errc::kOther);  // as if it had failed later: the failure of the path is reported separately
+    return kOk;
+  }
   if (into->bytes == 0) {
     post_word(from, Frame::kDecline, tail.number, 0);
     done->end(kOk);
