@@ -299,12 +299,12 @@ void absent(const check::Environment& mpi) {
 
 }  // namespace
 
-// Replaces the system's function, for the library, too.
-extern "C" long sysconf(int name) {  // NOLINT(readability-inconsistent-declaration-parameter-name)
+// These replace the system's functions, for the library, too.
+extern "C" [[gnu::visibility("default")]] long sysconf(int name) {  // NOLINT(readability-inconsistent-declaration-parameter-name)
   static const auto real = reinterpret_cast<long (*)(int)>(::dlsym(RTLD_NEXT, "sysconf"));
   return name == _SC_NPROCESSORS_ONLN && many_processors ? 64 : real(name);
 }
-extern "C" int epoll_wait(int set, epoll_event* events, int most, int milliseconds) {
+extern "C" [[gnu::visibility("default")]] int epoll_wait(int set, epoll_event* events, int most, int milliseconds) {
   using Function = int (*)(int, epoll_event*, int, int);
   static const auto real = reinterpret_cast<Function>(::dlsym(RTLD_NEXT, "epoll_wait"));
   const double end = MPI_Wtime() + kSlowSeconds;
