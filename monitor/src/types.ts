@@ -40,10 +40,13 @@ export interface Mark { number: number; level: number; first: number; last: numb
 
 export interface Reporter { host: string; address: string; live: boolean; since: number; ranks: number; why: string; }
 
-/** A node, as the mean over a time; figures that were not read are null. */
+/** Bytes per second that a job's ranks on a node received from other nodes and sent to them; null if counters by peer were not read. */
+export type Traffic = [number, number] | null;
+
+/** A node, as the mean over a time; figures that were not read are null. Of the jobs on a node or a link, those with most bytes in its busier direction are first. */
 export interface Node {
   host: string; silent: boolean; cpu: number | null; memory?: number | null; gpus: number; gpu: number | null; rx: number; tx: number; links: number; down: number;
-  use: number | null; busiest: string; errors: number; discards: number; ranks: number; jobs: string[]; more_jobs: number;
+  use: number | null; busiest: string; errors: number; discards: number; ranks: number; jobs: string[]; more_jobs: number; traffic: Traffic[];
 }
 
 export interface Cluster { from: number; to: number; left_out: number; nodes: Node[]; }
@@ -52,7 +55,7 @@ export interface Cluster { from: number; to: number; left_out: number; nodes: No
 export interface Link {
   host: string; kind: string; link: string; up: number | null; use: number | null; use_most: number | null; errors_most: number | null; rx: number | null; tx: number | null;
   packets: number | null; waits: number | null; discards: number | null; errors: number | null; retries: number | null; congestion: number | null; speed: number | null;
-  jobs: string[]; more_jobs: number; // with ranks on its host
+  jobs: string[]; more_jobs: number; traffic: Traffic[]; // with ranks on its host
 }
 
 /** A GPU; figures that were not read are null. `throttled` is the share of readings in which it was. Rates are bytes per second. */
@@ -67,8 +70,8 @@ export interface Inside { numa: { number: number; cpus: [number, number][] }[]; 
 /** A switch; `switches` are connected to it. */
 export interface Switch { name: string; hosts: string[]; switches: string[]; }
 
-/** A rank on a node, and what it sends to other nodes. */
-export interface User { id: number; job: string; program: string; user: string; batch: string; rank: number; cpus: string; gpu: string; sent: number | null; }
+/** A rank on a node, and its bytes per second from and to other nodes. */
+export interface User { id: number; job: string; program: string; user: string; batch: string; rank: number; cpus: string; gpu: string; received: number | null; sent: number | null; }
 
 /** A result of a check of headrace doctor. */
 export interface Finding { id: string; level: string; evidence: string; cost: string; remedy: string; check: string; }

@@ -2,7 +2,7 @@ import { ask } from "../ask";
 import { el, sum } from "../dom";
 import { bytes, date, seconds, share, short } from "../format";
 import { table, type Column } from "../table";
-import type { Count, Job } from "../types";
+import type { Count, Job, Traffic } from "../types";
 import type { Scene, View } from "../view";
 
 const waiting = (job: Job): number => Math.min(1, job.wait_ns / Math.max(1, 1e9 * (job.seen - job.began) * Math.max(1, job.known)));
@@ -10,16 +10,21 @@ const waiting = (job: Job): number => Math.min(1, job.wait_ns / Math.max(1, 1e9 
 export const batch = (job: Job): string => job.batch_job ? `${job.batch} ${job.batch_job}${job.batch_name ? ` ${job.batch_name}` : ""}` : "";
 const HOSTS_SHOWN = 6;
 
-interface Placed { host: string; jobs: string[]; more_jobs: number; }
+interface Placed { host: string; rx: number | null; tx: number | null; jobs: string[]; more_jobs: number; traffic: Traffic[]; }
 
-/** A column with the jobs on a node, by user, batch job and program; a single one is a link to it, several are one to their node. */
+/** A column with the jobs on a node, by user, batch job and program, with their bytes in the busier direction; a single one is a link to it, several are one to
+ * their node. */
 export function jobsColumn<Row>(scene: Scene, of: (row: Row) => Placed, node: (host: string) => void, title = "jobs"): Column<Row> {
   const known = new Map(scene.jobs.map((job) => [job.key, job]));
   const name = (key: string): string => {
     const job = known.get(key);
     return job ? [job.user, job.batch_job ? `${job.batch} ${job.batch_job}` : "", job.program].filter(Boolean).join(" · ") || key : key;
   };
-  return { title, value: (row) => of(row).jobs.join(", "), text: (row) => of(row).jobs.map(name).join(", ") + (of(row).more_jobs ? ` and ${of(row).more_jobs} more` : ""), wraps: true,
+  const moved = ({ rx, tx, traffic }: Placed, place: number): string => {
+    const receives = (rx ?? 0) > (tx ?? 0), value = traffic[place]?.[receives ? 0 : 1];
+    return value ? ` (${receives ? "receives" : "sends"} ${bytes(value)}/s)` : "";
+  };
+  return { title, value: (row) => of(row).jobs.join(", "), text: (row) => of(row).jobs.map((key, place) => name(key) + moved(of(row), place)).join(", ") + (of(row).more_jobs ? ` and ${of(row).more_jobs} more` : ""), wraps: true,
     go: (row) => {
       const { host, jobs: [key], jobs } = of(row);
       if (jobs.length === 1 && known.has(key!)) scene.go({ view: "job", job: String(known.get(key!)!.id), filter: "" });
