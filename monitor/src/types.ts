@@ -12,7 +12,8 @@ export interface Count { all: number; found: number; }
 /** The rank that holds the others up: `rank` is null if it may be chance. */
 export interface Slowest {
   rank: number | null; share: number; equal: number; points: number;
-  host?: string; cpus?: string; gpu?: string; outside?: number; since?: number; until?: number; goes_on?: boolean; // data on the rank; `outside` is the share of its time outside MPI, in the interval from `since` to `until`
+  host?: string; cpus?: string; gpu?: string; outside?: number; // data on the rank; `outside` is the share of its time outside MPI
+  since?: number; until?: number; within?: number; goes_on?: boolean; earlier?: boolean; // the interval that `share` and `outside` are about, else the chosen time; its ends may be off by `within` seconds
   calls?: Beside[]; waits_in?: string; // if asked for: what it did in that interval, and the function in which the others wait for it
 }
 
@@ -32,7 +33,7 @@ export interface Counter { name: string; count: number; bytes: number; ns: numbe
 }
 
 export interface Timeline {
-  time: number[]; least: number[]; mean: number[]; most: number[]; mpi: number[]; slowest: (number | null)[];
+  time: number[]; seconds: number[]; least: number[]; mean: number[]; most: number[]; mpi: number[]; slowest: (number | null)[];
   messages: number[]; bytes: number[]; posted: number[]; unexpected: number[]; unexpected_bytes: number[];
 }
 
@@ -106,8 +107,11 @@ export interface Files { id: number; job: string; user: string; batch: string; r
 
 export type Machine = Record<string, Record<string, [number[], number[]]>>;
 
+/** A running job: its number of ranks, the number of those in each MPI function, and of those that wait for each rank. */
+export interface Now { running: number; functions: Record<string, number>; waits_for: Record<string, number>; }
+
 export interface News {
   round: number; details?: number; time?: number; period?: number; live: boolean; remarks: string[]; collector_seconds?: number;
   reporters?: Reporter[];
-  jobs?: Record<string, { running: number; functions: Record<string, number>; waits_for: Record<string, number> }>;
+  jobs?: Record<string, Now>;
 }

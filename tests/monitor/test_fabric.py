@@ -167,7 +167,7 @@ class Sums(support.Scratch):
         rows = {row["name"]: row for row in answer(Place(self.path), "counters", {"kind": "call"})}
         by_rank = self.db.execute("SELECT rank FROM totals JOIN names ON names.id = key WHERE kind = 1 AND name = 'MPI_Waitall' ORDER BY ns * 1.0 / count").fetchall()
         self.assertEqual((rows["MPI_Waitall"]["worst"],), by_rank[-1])
-        self.assertEqual((rows["MPI_Init"]["worst"], rows["MPI_Init"]["seconds"]), (None, 10.0))
+        self.assertEqual((rows["MPI_Init"]["worst"], rows["MPI_Init"]["seconds"]), (None, 10.0))  # it counts no time
 
     def test_since_when_a_rank_is_slow(self):
         class Turned(Synthetic):
@@ -218,6 +218,7 @@ class Receiving(support.Scratch):
             seconds = steps / 200
             if job.key == "wide":
                 found["sent_to"] = {"0": Count(int(4 * seconds), int(Receiving.RATE * seconds))} if rank else {}
+                found["call"] = {"MPI_Send" if rank else "MPI_Waitany": Count(int(4 * seconds), 0, int(seconds * 1e9))}
             else:
                 found["sent_to"] = {str(1 - rank): Count(int(seconds), int(50 * seconds) * (3 - rank))}
             return found
@@ -241,6 +242,10 @@ class Receiving(support.Scratch):
             for way, rate in zip(("received", "sent"), ways):
                 self.assertAlmostEqual(first[way], rate, delta=1, msg=host)
             self.assertEqual([(row["received"], row["sent"]) for row in others], [(100, 150) if host == "node0001" else (150, 100)] * 2, host)
+
+    def test_a_function_that_one_rank_calls_takes_longest_there(self):
+        rows = answer(Place(self.path), "counters", {"kind": "call", "job": "wide"})
+        self.assertEqual({row["name"]: row["worst"] for row in rows}, {"MPI_Waitany": 0, "MPI_Send": 1})
 
     def test_jobs_on_a_link_are_in_the_order_of_their_bytes(self):
         for name, rows in (("links", answer(Place(self.path), "links", {})), ("nodes", answer(Place(self.path), "nodes", {})["nodes"])):

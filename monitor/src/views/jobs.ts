@@ -2,7 +2,7 @@ import { ask } from "../ask";
 import { el, sum } from "../dom";
 import { bytes, date, seconds, share, short } from "../format";
 import { table, type Column } from "../table";
-import type { Count, Job, Traffic } from "../types";
+import type { Count, Job, Now, Traffic } from "../types";
 import type { Scene, View } from "../view";
 
 const waiting = (job: Job): number => Math.min(1, job.wait_ns / Math.max(1, 1e9 * (job.seen - job.began) * Math.max(1, job.known)));
@@ -36,6 +36,20 @@ export function jobsColumn<Row>(scene: Scene, of: (row: Row) => Placed, node: (h
 export function hostsOf(job: Job): string {
   const all = (job.hosts ?? "").split(",");
   return all.length > HOSTS_SHOWN ? `${all.slice(0, HOSTS_SHOWN).join(", ")} and ${all.length - HOSTS_SHOWN} more` : all.join(", ");
+}
+
+const total = (counts: Record<string, number>): number => Object.values(counts).reduce((all, count) => all + count, 0);
+const OUTSIDE = "outside MPI"; // model.py
+
+/** The functions that ranks are in now, with the number of ranks. */
+export const functionsOf = (now: Now): string => Object.entries(now.functions).map(([name, count]) => `${name}: ${count}`).join(", ");
+
+/** The ranks that others wait for now, and the number of ranks in MPI of which that is not known. */
+export function waitsOf(now: Now): string {
+  const inside = total(now.functions) - (now.functions[OUTSIDE] ?? 0), known = total(now.waits_for), rest = inside - known;
+  if (!inside) return "No rank is in MPI.";
+  if (!known) return "The library knows of no rank that others wait for: in a collective operation it does not, nor in the first moment of a wait.";
+  return `Waited for: ${Object.entries(now.waits_for).map(([rank, count]) => `rank ${rank}, by ${count}`).join("; ")}.${rest > 0 ? ` The ${rest > 1 ? `other ${rest} ranks` : "other rank"} in MPI may wait for others: in a collective operation, it is not known for which.` : ""}`;
 }
 
 /** Number of runs in the history that are not in the list. */
@@ -77,9 +91,7 @@ function draw(scene: Scene, count: Count): void {
   ], jobs, scene.again, { mark: (job) => job.id === scene.job?.id, key: (job) => String(job.id) }));
   const now = scene.job ? scene.news.jobs?.[scene.job.key] : undefined;
   if (now && now.running) {
-    const list = (counts: Record<string, number>, word: string): string => Object.entries(counts).map(([name, count]) => `${word}${name}: ${count}`).join(", ");
-    scene.place.append(el("h3", {}, `Now in ${scene.job!.key}`), el("p", {}, `${now.running} ranks run. ${list(now.functions, "")}`),
-      el("p", {}, Object.keys(now.waits_for).length ? `Waited for: ${list(now.waits_for, "rank ")}` : "Nobody has waited for another for long."));
+    scene.place.append(el("h3", {}, `Now in ${scene.job!.key}`), el("p", {}, `${now.running} ranks run. ${functionsOf(now)}.`), el("p", {}, waitsOf(now)));
   }
 }
 

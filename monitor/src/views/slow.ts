@@ -8,16 +8,32 @@ import { open } from "./hosts";
 
 const link = (text: string, go: () => void): HTMLElement => el("a", { href: "#", click: (event) => { event.preventDefault(); go(); } }, text);
 
+const onGoing = (scene: Scene, named: Slowest): boolean => !!named.goes_on && !scene.address.to && !scene.job?.ended;
+
+/** The interval in which the rank holds the others up, with its precision: " since about 14:31:05 (within 10 s)". Empty if that is the chosen time. */
+function stretches(scene: Scene, named: Slowest): [string, string, string] {
+  const { since, until, within, earlier } = named;
+  if (since === undefined || until === undefined) return ["", "", ""];
+  const begin = `${earlier ? "" : "about "}${clock(since)}${earlier ? " or earlier" : ""}`, off = ` (within ${within ?? 0} s)`;
+  if (onGoing(scene, named)) return [" since ", begin, earlier ? "" : off];
+  return [" from ", `${begin} to ${named.goes_on ? "" : "about "}${clock(until)}`, earlier && named.goes_on ? "" : off];
+}
+
+/** How often the rank is the slowest, and in which time. */
+export function howOften(scene: Scene, named: Slowest): string {
+  return named.since === undefined ? `in ${share(named.share)} of the chosen time` : `in ${share(named.share)} of the time${stretches(scene, named).join("")}`;
+}
+
 /** Nothing if no rank is slower than chance explains. */
 export function slowRank(scene: Scene, named: Slowest): HTMLElement | null {
   const { rank, since, until, host } = named;
   if (rank === null || !host) return null;
-  const goesOn = !!named.goes_on && !scene.address.to && !scene.job?.ended;
-  const time = since === undefined || until === undefined ? [] : [goesOn ? " since " : " from ", link(goesOn ? clock(since) : `${clock(since)} to ${clock(until)}`,
-    () => scene.go({ view: "timeline", from: (Math.floor(since * 100) / 100).toFixed(2), to: goesOn ? "" : (Math.ceil(until * 100) / 100).toFixed(2) }))];
+  const [word, times, off] = stretches(scene, named), goesOn = onGoing(scene, named), past = since !== undefined && !goesOn;
+  const time = since === undefined || until === undefined ? [] : [word, link(times,
+    () => scene.go({ view: "timeline", from: (Math.floor(since * 100) / 100).toFixed(2), to: goesOn ? "" : (Math.ceil(until * 100) / 100).toFixed(2) })), off];
   return el("p", { "data-slowest": rank, "data-since": since ?? "" }, link(`Rank ${rank}`, () => scene.go({ view: "ranks", ranks: String(rank) })), " on ", link(host, () => open(scene, host)), `${named.cpus ? `, CPUs ${named.cpus}` : ""}${named.gpu ? `, GPU ${named.gpu}` : ""}`,
-    ", holds the others up", ...time, `: it is outside MPI ${share(named.outside ?? 0)} of that time, and the others wait for it${named.waits_in ? ` in ${named.waits_in}` : ""}.`,
-    named.points > 1 ? ` It is the slowest in ${share(named.share)} of the chosen time.` : "");
+    !time.length ? ", holds the others up" : goesOn ? ", has held the others up" : ", held the others up", ...time, `: it ${past ? "was" : "is"} outside MPI ${share(named.outside ?? 0)} of that time, and the others ${past ? "waited" : "wait"} for it${named.waits_in ? ` in ${named.waits_in}` : ""}.`,
+    named.points > 1 ? ` It ${past ? "was" : "is"} the slowest in ${share(named.share)} of ${time.length ? "that" : "the chosen"} time (${share(named.equal)} would be an equal share).` : "");
 }
 
 /** What the slow rank did beside the others, in the time in which it held them up. */

@@ -13,7 +13,7 @@ from headrace.monitor import cluster, findings, query, sums
 from headrace.monitor.collector import Collector
 from headrace.monitor.history import connect
 from headrace.monitor.hosts.gather import Gather
-from headrace.monitor.model import TEXT_MOST
+from headrace.monitor.model import OUTSIDE, TEXT_MOST
 from headrace.monitor.query import Range, Wrong
 from headrace.monitor.sealed import Late
 from headrace.monitor.stacks import stacks
@@ -214,7 +214,7 @@ def news(place: Place) -> dict:
     for reading in state.sweep.readings:
         job = now.setdefault(reading.rank.job, {"running": 0, "functions": {}, "waits_for": {}})
         job["running"] += not reading.ended
-        for name, value in (("functions", reading.function or ("" if reading.ended else "computing")), ("waits_for", reading.waits_for)):
+        for name, value in (("functions", reading.function or ("" if reading.ended else OUTSIDE)), ("waits_for", reading.waits_for)):
             if value not in (None, ""):
                 job[name][str(value)] = job[name].get(str(value), 0) + 1
     for job in now.values():  # keeps the functions with the most ranks
