@@ -13,7 +13,7 @@ export interface Count { all: number; found: number; }
 export interface Slowest {
   rank: number | null; share: number; equal: number; points: number;
   host?: string; cpus?: string; gpu?: string; outside?: number; // data on the rank; `outside` is the share of its time outside MPI
-  since?: number; until?: number; within?: number; goes_on?: boolean; earlier?: boolean; // the interval that `share` and `outside` are about, else the chosen time; its ends may be off by `within` seconds
+  since?: number; until?: number; within?: number; goes_on?: boolean; earlier?: boolean; start?: boolean; // the interval that `share` and `outside` are about, else the chosen time; its ends may be off by `within` seconds
   calls?: Beside[]; waits_in?: string; // if asked for: what it did in that interval, and the function in which the others wait for it
 }
 

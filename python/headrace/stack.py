@@ -121,7 +121,7 @@ def _now(page: Page) -> str:
     if found.ended:
         return "has called MPI_Finalize"
     if not found.function:
-        return "computes, outside MPI"
+        return "outside MPI"
     return f"in {found.function}" + (f", waits for rank {found.waits_for}" if found.waits_for is not None else "")
 
 

@@ -281,7 +281,7 @@ class Live(support.Scratch):
             started.set()
             group = {"frames": ["PMPI_Waitall (libmpi_abi.so)", "exchange (halo3d.cpp:88)", "main (halo3d.cpp:40)"], "inside": ["poll", EVIL], "python": [], "threads": 2, "why": "", "more_now": 0}
             return {"job": job, "size": 8, "here": 8, "left_out": 0, "groups_left_out": 0, "missing": ["node7: its collector is lost"], "time": 1e9, "seconds": 1.5, "groups": [
-                {**group, "ranks": "5", "count": 1, "frames": ["relax (halo3d.cpp:31)", "main (halo3d.cpp:40)"], "inside": [], "now": [{"text": "computes, outside MPI", "ranks": "5"}]},
+                {**group, "ranks": "5", "count": 1, "frames": ["relax (halo3d.cpp:31)", "main (halo3d.cpp:40)"], "inside": [], "now": [{"text": "outside MPI", "ranks": "5"}]},
                 {**group, "ranks": "0-4, 6-7", "count": 7, "now": [{"text": "in MPI_Waitall, waits for rank 5", "ranks": "0-4, 6-7"}]}]}
 
         history = History(self.folder / "history.sqlite")
@@ -296,6 +296,9 @@ class Live(support.Scratch):
             at.open(view="job")
             self.assertIn("balance.uneven", at.column("findings", "id"))
             self.assertIn("Now 8 ranks run: MPI_Waitall: 7, outside MPI: 1. Waited for: rank 5, by 7.", at.page.inner_text("#view"))
+            at.view("jobs")
+            self.assertEqual(at.column("jobs", "slowest"), ["rank 5 on synthetic, since its start"])
+            at.view("job")
             at.press("button[name=stacks]")
             at.page.wait_for_selector("[data-stack='5']")
             self.assertTrue(started.is_set())

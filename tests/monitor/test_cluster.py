@@ -115,6 +115,7 @@ class Cluster(unittest.TestCase):
         self.assertIn("ada · Slurm 48213 · halo3d", self.at.page.inner_text("[data-table=links]"))
         self.at.fill("filter", BUSY)
         self.assertEqual(self.at.column("links", "in use"), ["0.97", "0.97"])
+        self.assertIn("Means of the last minute before the end of the chosen time", self.at.page.inner_text("#view"))
         self.at.screenshot("links")
 
 

@@ -191,8 +191,12 @@ class Sums(support.Scratch):
         self.assertAlmostEqual(rows["MPI_Waitall"]["own"], 0.03 + 200 * 40e-6, 2)
         self.assertAlmostEqual(rows["MPI_Waitall"]["others"], 0.03 + 0.4 + 200 * 40e-6, 2)
         self.assertAlmostEqual(rows["MPI_Allreduce"]["own"], 200 * 20e-6, 3)
+        place = Place(self.folder / "turned.sqlite")
+        self.assertEqual([(number, said["rank"], said["since"] - began) for number, said in answer(place, "held", {}).items()], [(1, 5, 60)])
+        self.assertIs(answer(place, "held", {})[1], answer(place, "held", {})[1])  # computed once
+        self.assertEqual((found["earlier"], found["start"]), (False, False))
         early = answer(Place(self.folder / "turned.sqlite"), "slowest", {"calls": "1", "from": str(began + 70), "to": str(began + 90)})
-        self.assertEqual((early["rank"], early["since"] - began, early["until"] - began, early["waits_in"]), (5, 70, 90, "MPI_Waitall"))
+        self.assertEqual((early["rank"], early["since"] - began, early["until"] - began, early["waits_in"], early["earlier"]), (5, 70, 90, "MPI_Waitall", True))
         self.assertEqual(answer(Place(self.folder / "turned.sqlite"), "slowest", {"to": str(began + 50)})["rank"], None)
 
     def test_who_is_on_a_link(self):

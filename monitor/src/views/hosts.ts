@@ -5,7 +5,7 @@ import { bytes, date, share, short } from "../format";
 import { colour, plot, type Line } from "../plot";
 import { table, type Column } from "../table";
 import type { Cluster, Gpu, Inside, Link, Machine, Node, Reporter, Sums, User } from "../types";
-import { passes, type Scene, type View } from "../view";
+import { passes, period, type Scene, type View } from "../view";
 import { gpuTable } from "./gpus";
 import { drawInside } from "./inside";
 import { jobsColumn } from "./jobs";
@@ -37,7 +37,7 @@ interface Said { all: Cluster; machine: Machine; links: Link[]; users: User[]; g
 const rate = (value: number): string => `${bytes(value)}/s`;
 
 function drawTable(scene: Scene, nodes: Node[]): void {
-  scene.place.append(el("h3", {}, "Nodes"), table<Node>("nodes", [
+  scene.place.append(el("h3", {}, "Nodes"), el("p", { class: "quiet" }, period(scene.address.from)), table<Node>("nodes", [
     { title: "node", value: (node) => node.host, go: (node) => open(scene, node.host) },
     { title: "cores", value: (node) => node.cpu ?? -1, text: (node) => node.cpu === null ? node.silent ? "silent" : "-" : share(node.cpu), bar: (node) => node.cpu ?? 0 },
     { title: "GPUs", value: (node) => node.gpus },
@@ -122,7 +122,7 @@ function draw(scene: Scene, { all, machine: said, links, users, gpus, inside, su
   const hosts = Object.keys(said).sort(), one = scene.address.host;
   scene.place.append(el("p", { class: "sums" }, sum("hosts", all.nodes.length, String(all.nodes.length)), one ? el("button", { click: () => scene.go({ host: "" }) }, "all nodes") : null));
   const reporters = scene.news.reporters ?? [];
-  if (reporters.length) scene.place.append(el("h3", {}, "Collectors that report"), table<Reporter>("reporters", [
+  if (reporters.length) scene.place.append(el("h3", {}, "Collectors that report"), el("p", { class: "quiet" }, "Those on other hosts; the monitor reads its own host itself."), table<Reporter>("reporters", [
     { title: "host", value: (each) => each.host },
     { title: "address", value: (each) => each.address },
     { title: "state", value: (each) => each.live ? "reports" : "lost", text: (each) => each.live ? "reports" : `lost: ${each.why}` },

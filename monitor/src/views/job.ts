@@ -46,7 +46,7 @@ function drawStacks(scene: Scene, job: Job): void {
   }
   if (job.ended) scene.place.append(el("p", { class: "quiet" }, "The job has ended; only a running one has stacks."));
   else scene.place.append(el("p", {}, el("button", { name: "stacks", disabled: busy, click: () => void readStacks(scene, job) }, reading === job.id ? "reading ..." : said ? "read again" : "read the stacks"), " ",
-    el("span", { class: "quiet" }, "A debugger stops each rank for about a second, as headrace stack does; on other hosts their collectors do it.")));
+    el("span", { class: "quiet" }, "A debugger stops each rank for about a second, longer on a busy machine, as headrace stack does; on other hosts their collectors do it. One reading shows one moment: read again to see what stays.")));
   if (typeof said === "string") scene.place.append(el("p", { class: "problem" }, said));
   else if (said) scene.place.append(el("p", { class: "sums" }, sum("stacks", said.here - said.left_out, `${said.here - said.left_out} of ${said.size}`, "ranks"), sum("groups", said.groups.length + said.groups_left_out, short(said.groups.length + said.groups_left_out), "different stacks"),
     el("span", { class: "quiet" }, `read at ${date(said.time)}, in ${seconds(said.seconds)}; the smallest group is first${said.groups_left_out ? `; ${said.groups_left_out} groups are left out` : ""}`)),

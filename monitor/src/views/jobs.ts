@@ -1,8 +1,8 @@
 import { ask } from "../ask";
 import { el, sum } from "../dom";
-import { bytes, date, seconds, share, short } from "../format";
+import { bytes, clock, date, seconds, share, short } from "../format";
 import { table, type Column } from "../table";
-import type { Count, Job, Now, Traffic } from "../types";
+import type { Count, Job, Now, Slowest, Traffic } from "../types";
 import type { Scene, View } from "../view";
 
 const waiting = (job: Job): number => Math.min(1, job.wait_ns / Math.max(1, 1e9 * (job.seen - job.began) * Math.max(1, job.known)));
@@ -52,6 +52,13 @@ export function waitsOf(now: Now): string {
   return `Waited for: ${Object.entries(now.waits_for).map(([rank, count]) => `rank ${rank}, by ${count}`).join("; ")}.${rest > 0 ? ` The ${rest > 1 ? `other ${rest} ranks` : "other rank"} in MPI may wait for others: in a collective operation, it is not known for which.` : ""}`;
 }
 
+/** The rank that holds a running job up; "-" if there is none. */
+function slowText(named: Slowest | undefined): string {
+  if (!named || named.rank === null) return "-";
+  const { since, start } = named;
+  return `rank ${named.rank} on ${named.host}${since === undefined ? "" : start ? ", since its start" : named.goes_on ? `, since about ${clock(since)}` : `, until about ${clock(named.until!)}`}`;
+}
+
 /** Number of runs in the history that are not in the list. */
 function leftOut(listed: number, count: Count, search: string | undefined): string {
   const rest = Math.max(0, count.found - listed);
@@ -60,7 +67,7 @@ function leftOut(listed: number, count: Count, search: string | undefined): stri
     : `${rest.toLocaleString("en")} older runs are left out; the search above finds them by job, user, command, host or batch job.`;
 }
 
-function draw(scene: Scene, count: Count): void {
+function draw(scene: Scene, [count, held]: [Count, Record<string, Slowest>]): void {
   if (!count.all) {
     scene.place.append(el("p", { class: "quiet" }, "No job yet. Start one with mpiexec: it shows here within two seconds."));
     return;
@@ -87,6 +94,7 @@ function draw(scene: Scene, count: Count): void {
     { title: "time", value: (job) => job.seen - job.began, text: (job) => seconds(job.seen - job.began) },
     { title: "bytes", value: (job) => job.sent_bytes, text: (job) => bytes(job.sent_bytes) },
     { title: "waiting", value: waiting, text: (job) => share(waiting(job)), bar: waiting },
+    { title: "slowest", value: (job) => slowText(held[job.id]), wraps: true, go: (job) => scene.go({ job: String(job.id), view: "job", from: "", to: "" }) },
     { title: "hosts", value: (job) => job.hosts ?? "", text: hostsOf, wraps: true },
   ], jobs, scene.again, { mark: (job) => job.id === scene.job?.id, key: (job) => String(job.id) }));
   const now = scene.job ? scene.news.jobs?.[scene.job.key] : undefined;
@@ -95,4 +103,4 @@ function draw(scene: Scene, count: Count): void {
   }
 }
 
-export const jobs: View = { name: "jobs", title: "Jobs", needsJob: false, load: (address) => ask<Count>("jobs", { count: "1", search: address.filter }), draw };
+export const jobs: View = { name: "jobs", title: "Jobs", needsJob: false, load: (address) => Promise.all([ask<Count>("jobs", { count: "1", search: address.filter }), ask<Record<string, Slowest>>("held")]), draw };

@@ -73,7 +73,8 @@ function draw(scene: Scene, [said, marks, named, deaths, reports]: [Timeline, Ma
   }
   const mean = over(said, 0, said.time.length);
   scene.place.append(el("p", { class: "sums" }, sum("points", said.time.length, short(said.time.length)), sum("waiting", mean, share(mean))), verdict(scene, named, said.slowest));
-  const lines = [...flags(marks), ...faults(deaths, reports)].sort((a, b) => a.time - b.time);
+  const onset: Flag[] = named.rank !== null && named.since !== undefined && !named.start && !named.earlier ? [{ time: named.since, text: `rank ${named.rank} slow`, colour: colour("mark"), low: true }] : [];
+  const lines = [...flags(marks), ...faults(deaths, reports), ...onset].sort((a, b) => a.time - b.time);
   for (const each of deaths) scene.place.append(el("p", { class: "problem", "data-died": each.ranks }, `${date(each.time)}: ${each.count > 1 ? "ranks" : "rank"} ${each.ranks} ended without MPI_Finalize.`));
   const zoom = (from: number, to: number): void => scene.go({ from: from.toFixed(2), to: to.toFixed(2) });
   const first = plot("wait", said.time, [
