@@ -259,6 +259,17 @@ class Slowest(support.Scratch):
             found = self.verdict([2] * 300 + [0] * after, less=0.25)
             self.assertEqual((found["rank"], found["goes_on"], found["until"] - NOW), (2, goes_on, 300 + after if goes_on else 300), after)
 
+    def test_a_monitor_that_was_started_late(self):
+        """Its first point covers the time before, of which it does not know when the rank became slow."""
+        source = Synthetic(Job(ranks=8, slow=3))
+        made = History(self.folder / "late.sqlite")
+        self.addCleanup(made.close)
+        for second in (3000, *range(3001, 3061)):
+            source.time = source.jobs[0].began + second
+            made.write(source.sweep(False), {})
+        found = query.slowest(made.db, query.Range(1))
+        self.assertEqual((found["rank"], found["start"], found["within"], found["goes_on"]), (3, False, 3000, True))
+
     def test_a_chosen_time_in_the_middle(self):
         found = self.verdict([2] * 300, less=0.25, began=100, ended=200)
         self.assertEqual((found["since"] - NOW, found["until"] - NOW, found["earlier"]), (100, 200, True))

@@ -1,6 +1,6 @@
 // The rank that holds the others up: where it is, since when, and what it does, with links to the views that show more.
 import { el } from "../dom";
-import { clock, share } from "../format";
+import { clock, seconds, share } from "../format";
 import { table } from "../table";
 import type { Beside, Slowest } from "../types";
 import type { Scene } from "../view";
@@ -16,7 +16,7 @@ const onGoing = (scene: Scene, named: Slowest): boolean => !!named.goes_on && !s
 function stretches(scene: Scene, named: Slowest): [string, string, string] {
   const { since, until, within, earlier, start } = named, sharp = earlier || start;
   if (since === undefined || until === undefined) return ["", "", ""];
-  const begin = start ? `its start at ${clock(since)}` : earlier ? `${clock(since)} or earlier` : `about ${clock(since)}`, off = ` (within ${within ?? 0} s)`;
+  const begin = start ? `its start at ${clock(since)}` : earlier ? `${clock(since)} or earlier` : `about ${clock(since)}`, off = ` (within ${within && within >= 120 ? seconds(within) : `${within ?? 0} s`})`;
   if (onGoing(scene, named)) return [" since ", begin, sharp ? "" : off];
   return [" from ", `${begin} to ${named.goes_on ? "" : "about "}${clock(until)}`, sharp && named.goes_on ? "" : off];
 }

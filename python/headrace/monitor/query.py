@@ -30,6 +30,7 @@ _WAITS_LEAST = 0.02  # share of the time from which on a function is named as th
 _POINTS_OF_SOME = 200  # maximum number of points that are combined for selected ranks
 _OVER_SECONDS, _OVER_POINTS = 15.0, 3  # a rank holds the others up no longer if another one has been the slowest for that long
 _WITHIN_LEAST = 2  # seconds
+_START_PART = 0.25  # maximum part of an interval that its first point is, if the rank is named from the start of its job
 HELD_MOST = 32  # maximum number of running jobs whose slowest rank is in one answer
 _HELD_SECONDS = 5.0  # for which it is kept
 _SUMS = ("calls", "mpi_ns", "wait_ns", "sent", "sent_bytes", "received", "received_bytes")
@@ -304,7 +305,7 @@ def slowest(db: sqlite3.Connection, part: Range) -> dict:
     """Returns the rank that holds up the others (chance.py; `rank`; None: no rank), and data on it: `share` of the time in which it is the slowest, `equal`: the
     share expected of equal ranks, its host and cores, and the share of its time outside MPI. All of these, except `equal`, are about the interval from `since` to
     `until`, in which it is the slowest most of the time, or, without these, about the whole time. `within`: seconds by which both ends may be off.
-    `goes_on`: the interval includes the newest figures, or ended only a moment before them. `earlier`: it may have begun before the first figures. `start`: it has begun with the job."""
+    `goes_on`: the interval includes the newest figures, or ended only a moment before them. `earlier`: it may have begun before the chosen time. `start`: it has begun with the job."""
     line, rows = _line(db, part), ranks(db, part)
     seen = [chance.Seen(max(1e-3, ended - began), rank, margin) for began, ended, rank, margin in line]
     held = chance.find(seen, [(row["rank"], row["wait_ns"] / 1e9 / max(1e-3, row["seconds"])) for row in rows], lambda first, last: _waits(db, part, line[first][0], line[last - 1][1]))
@@ -319,10 +320,11 @@ def slowest(db: sqlite3.Connection, part: Range) -> dict:
         goes_on = line[-1][1] - line[last - 1][1] < max(_OVER_SECONDS, _OVER_POINTS * seen[-1].seconds)
         if goes_on:
             last = len(line)
-        from_start = first == 0 and line[0][0] - db.execute("SELECT began FROM jobs WHERE id = ?", (part.job,)).fetchone()[0] < _WITHIN_LEAST
         since, until = max(part.began or 0.0, line[first][0]), line[last - 1][1]
         lengths = [each.seconds for each in (*seen[max(0, first - 1):first + 1], *seen[last - 1:last + 1])]
-        found.update(since=since, until=until, goes_on=goes_on, earlier=first == 0 and not from_start, start=from_start, within=max(_WITHIN_LEAST, math.ceil(max(lengths) - 0.5)), share=round(chance.share(seen[first:last], held.rank), 4))
+        # A monitor that was started late has one point for the time before.
+        from_start = first == 0 and seen[0].seconds <= max(10.0, _START_PART * (until - since)) and line[0][0] - db.execute("SELECT began FROM jobs WHERE id = ?", (part.job,)).fetchone()[0] < _WITHIN_LEAST
+        found.update(since=since, until=until, goes_on=goes_on, earlier=first == 0 and part.began is not None and not from_start, start=from_start, within=max(_WITHIN_LEAST, math.ceil(max(lengths) - 0.5)), share=round(chance.share(seen[first:last], held.rank), 4))
         used = db.execute("SELECT total(mpi_ns), total(wait_ns), total(spans.ended - began) FROM samples JOIN spans ON spans.id = span "
                           "WHERE job = ? AND what = ? AND spans.ended > ? AND spans.ended <= ? AND rank = ?", (part.job, SAMPLES, since, until, held.rank)).fetchone()
     found["outside"] = round(1 - min(1.0, max(used[:2]) / 1e9 / max(1e-3, used[2])), 4)
