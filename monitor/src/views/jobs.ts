@@ -54,7 +54,8 @@ export function waitsOf(now: Now): string {
 
 /** The rank that holds a running job up; "-" if there is none. */
 function slowText(named: Slowest | undefined): string {
-  if (!named || named.rank === null) return "-";
+  if (!named) return ""; // of a job that has ended, it is on its own page
+  if (named.rank === null) return "-";
   const { since, start } = named;
   return `rank ${named.rank} on ${named.host}${since === undefined ? "" : start ? ", since its start" : named.goes_on ? `, since about ${clock(since)}` : `, until about ${clock(named.until!)}`}`;
 }
