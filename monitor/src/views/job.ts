@@ -5,7 +5,7 @@ import { bytes, date, seconds, short } from "../format";
 import { table } from "../table";
 import type { Counter, Deaths, Finding, Job, Report, Slowest, StackGroup, Stacks } from "../types";
 import { within, type Scene, type View } from "../view";
-import { batch, functionsOf, hostsOf, waitsOf } from "./jobs";
+import { batch, functionsOf, hostsOf, ranksNow, waitsOf } from "./jobs";
 import { besideOthers, slowRank } from "./slow";
 import { ABOUT_FILES } from "./sums";
 
@@ -100,7 +100,7 @@ function draw(scene: Scene, [findings, named, reports, deaths, files]: [Finding[
   scene.place.append(el("dl", { class: "facts" }, ...facts.filter(([, text]) => text).flatMap(([name, text]) => [el("dt", {}, name), el("dd", {}, text)])));
   const now = scene.news.jobs?.[job.key];
   if (now && now.running) {
-    scene.place.append(el("p", {}, `Now ${now.running} ranks run: ${functionsOf(now)}. ${waitsOf(now)}`));
+    scene.place.append(el("p", {}, `Now ${ranksNow(now, job)} ${functionsOf(now)}. ${waitsOf(now)}`));
   }
   for (const each of deaths) scene.place.append(el("p", { class: "problem", "data-died": each.ranks }, `${date(each.time)}: ${each.count > 1 ? "ranks" : "rank"} ${each.ranks} ended without MPI_Finalize.`));
   const slow = slowRank(scene, named);

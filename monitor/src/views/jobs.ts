@@ -41,6 +41,9 @@ export function hostsOf(job: Job): string {
 const total = (counts: Record<string, number>): number => Object.values(counts).reduce((all, count) => all + count, 0);
 const OUTSIDE = "outside MPI"; // model.py
 
+/** The number of running ranks. The newest report of a node may be missing. */
+export const ranksNow = (now: Now, job: Job): string => now.running < job.size && !job.ended ? `${now.running} of ${job.size} ranks are seen running:` : `${now.running} ranks run:`;
+
 /** The functions that ranks are in now, with the number of ranks. */
 export const functionsOf = (now: Now): string => Object.entries(now.functions).map(([name, count]) => `${name}: ${count}`).join(", ");
 
@@ -100,7 +103,7 @@ function draw(scene: Scene, [count, held]: [Count, Record<string, Slowest>]): vo
   ], jobs, scene.again, { mark: (job) => job.id === scene.job?.id, key: (job) => String(job.id) }));
   const now = scene.job ? scene.news.jobs?.[scene.job.key] : undefined;
   if (now && now.running) {
-    scene.place.append(el("h3", {}, `Now in ${scene.job!.key}`), el("p", {}, `${now.running} ranks run. ${functionsOf(now)}.`), el("p", {}, waitsOf(now)));
+    scene.place.append(el("h3", {}, `Now in ${scene.job!.key}`), el("p", {}, `${ranksNow(now, scene.job!)} ${functionsOf(now)}.`), el("p", {}, waitsOf(now)));
   }
 }
 

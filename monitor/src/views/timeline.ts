@@ -27,6 +27,7 @@ function over(said: Timeline, first: number, last: number): number {
 }
 
 const FEW = 8; // with fewer points, a slow rank cannot be told from chance
+const MIXED = 4; // ratio of the lengths of points from which on their noise differs visibly
 const MARKS_MOST = 2000; // limit of the server (query.py)
 const palette = ["ink", "mark", "accent", "good", "bad"];
 const flags = (marks: Mark[]): Flag[] => marks.map((mark) => ({ time: mark.first, text: String(mark.level), colour: colour(palette[Math.abs(mark.level) % palette.length]!) }));
@@ -88,6 +89,8 @@ function draw(scene: Scene, [said, marks, named, deaths, reports]: [Timeline, Ma
     { title: "bytes/s", values: said.bytes, colour: colour("accent"), fill: true },
     { title: "messages/s", values: said.messages, colour: colour("mark"), scale: "right", dash: 1 },
   ], { unit: bytes, right: (value) => short(value), flags: lines }, zoom);
+  const shortest = Math.min(...said.seconds), longest = Math.max(...said.seconds);
+  if (longest > MIXED * Math.max(1, shortest)) scene.place.append(el("p", { class: "quiet" }, "Older points are means of a longer time than newer ones, so they vary less."));
   scene.place.append(el("h3", {}, "Waiting and the slowest rank"), first, el("h3", {}, "Messages and bytes a second"), second);
   drawPhases(scene, marks, said);
 }
