@@ -100,6 +100,13 @@ class Tree(support.Scratch):
         fabric.look()
         self.assertLess(time.thread_time() - used, 0.1)
 
+    def test_a_link_is_in_use_by_the_whole_at_most(self):
+        """Packets that the link held back arrive in the next second."""
+        self.fabric.look()
+        self.put(self.eth + "statistics/rx_bytes", 1_300_000_000)  # 10 Gbit/s are 1.25 GB/s
+        figures = self.after(1)
+        self.assertEqual((figures["link.ethernet.eth0.rx"], figures["link.ethernet.eth0.use"]), (1.3e9, 1.0))
+
     def test_a_hosts_figures_include_its_links(self):
         host = Host(self.folder / "proc", Nvml("no_such_package", self.folder / "none"), self.fabric)
         host.look()
@@ -195,6 +202,9 @@ class Sums(support.Scratch):
         self.assertEqual([(number, said["rank"], said["since"] - began) for number, said in answer(place, "held", {}).items()], [(1, 5, 60)])
         self.assertIs(answer(place, "held", {})[1], answer(place, "held", {})[1])  # computed once
         self.assertEqual((found["earlier"], found["start"]), (False, False))
+        (finding,) = (each for each in answer(place, "findings", {}) if each["id"].startswith("balance."))
+        self.assertEqual((finding["id"], finding["cost"]), ("balance.uneven", "the job goes at the speed of rank 5"))
+        self.assertIn("rank 5 waits least in 100% of the 60 s in which it holds the others up", finding["evidence"])
         early = answer(Place(self.folder / "turned.sqlite"), "slowest", {"calls": "1", "from": str(began + 70), "to": str(began + 90)})
         self.assertEqual((early["rank"], early["since"] - began, early["until"] - began, early["waits_in"], early["earlier"]), (5, 70, 90, "MPI_Waitall", True))
         self.assertEqual(answer(Place(self.folder / "turned.sqlite"), "slowest", {"to": str(began + 50)})["rank"], None)
