@@ -254,6 +254,11 @@ class Slowest(support.Scratch):
         self.assertAlmostEqual(chance.share(line, 0), 300 / 360)
         self.assertEqual(chance.often(line, 4)[:4], (0, 0, 30, 1.0))
 
+    def test_small_differences_before_do_not_move_the_beginning(self):
+        """Rank 2 waits a little less than the others most of the time before it becomes slow."""
+        line = [chance.Seen(1.0, 1 if second % 5 < 2 else 2, 0.04) for second in range(100)] + [chance.Seen(1.0, 2, 0.5)] * 200
+        self.assertEqual(chance.often(line, 4)[:4], (2, 100, 300, 1.0))
+
     def test_an_end_is_said_after_some_intervals(self):
         for after, goes_on in ((0, True), (1, True), (10, True), (20, False)):
             found = self.verdict([2] * 300 + [0] * after, less=0.25)
