@@ -276,6 +276,7 @@ class Slowest(support.Scratch):
         self.assertEqual((found["rank"], found["start"], found["within"], found["goes_on"]), (3, False, 3000, True))
 
     def test_a_chosen_time_in_the_middle(self):
+        self.assertEqual(self.verdict([2] * 300, less=0.25, began=100, ended=115)["rank"], None)  # too short
         found = self.verdict([2] * 300, less=0.25, began=100, ended=200)
         self.assertEqual((found["since"] - NOW, found["until"] - NOW, found["earlier"]), (100, 200, True))
         found = self.verdict([2] * 300, less=0.25)

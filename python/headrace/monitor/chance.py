@@ -100,7 +100,7 @@ def find(line: Sequence[Seen], waits: Waits, waits_in: Callable[[int, int], Wait
     those of the points from the first argument to before the second."""
     if found := often(line, len(waits)) or steady(line, waits_in):
         return found
-    if len(waits) < _MANY and sum(each.seconds for each in line) < _BLOCK:
+    if len(waits) < _MANY and sum(each.seconds for each in line) < _STEADY_BLOCKS * _BLOCK:
         return None
     rank = apart(waits)
     return held(line, rank) if rank is not None and share(line, rank) >= _EFFECT / len(waits) else None
