@@ -51,9 +51,9 @@ function drawFlags(self: uPlot, flags: Flag[]): void {
 }
 
 /** Labels of an axis. A label that would appear twice appears once. */
-function labels(values: number[], format: (value: number) => string): string[] {
+function labels(values: number[], format: (value: number) => string, most = Infinity): string[] {
   const texts = values.map(format);
-  return texts.map((text, place) => values[place]! < 0 || texts.indexOf(text) !== place ? "" : text);
+  return texts.map((text, place) => values[place]! < 0 || values[place]! > most || texts.indexOf(text) !== place ? "" : text);
 }
 
 /** Times of day; the day stands below the first one and below the first of each new day. */
@@ -76,7 +76,7 @@ function make(box: HTMLElement, figures: Figures): Shown {
   const ink = colour("quiet"), grid = { stroke: colour("line"), width: 1 };
   const format = (scale: string) => (value: number): string => (scale === "right" ? shape().right ?? String : shape().unit ?? String)(value);
   const axis = (scale: "y" | "right", side: uPlot.Axis.Side): uPlot.Axis => ({
-    scale, side, stroke: ink, grid: side === 1 ? { show: false } : grid, ticks: grid, size: side === 1 ? RIGHT_ROOM : AXIS_ROOM, values: (_, values) => labels(values, format(scale)),
+    scale, side, stroke: ink, grid: side === 1 ? { show: false } : grid, ticks: grid, size: side === 1 ? RIGHT_ROOM : AXIS_ROOM, values: (self, values) => labels(values, format(scale), scale === "right" && shape().ranks ? (self.scales.right!.max ?? Infinity) - 1 : Infinity), // no rank beyond the last one
     ...([scale, "both"].includes(figures.shape.whole ?? "") ? { incrs: WHOLE } : {}),
   });
   const right = figures.lines.some((line) => line.scale === "right");

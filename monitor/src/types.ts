@@ -12,7 +12,8 @@ export interface Count { all: number; found: number; }
 /** The rank that holds the others up: `rank` is null if it may be chance. */
 export interface Slowest {
   rank: number | null; share: number; equal: number; points: number;
-  host?: string; cpus?: string; gpu?: string; outside?: number; since?: number; until?: number; goes_on?: boolean; // data on the rank; `outside` is the share of its time outside MPI, in the interval from `since` to `until`
+  host?: string; cpus?: string; gpu?: string; outside?: number; // data on the rank; `outside` is the share of its time outside MPI
+  since?: number; until?: number; within?: number; goes_on?: boolean; earlier?: boolean; start?: boolean; // the interval that `share` and `outside` are about, else the chosen time; its ends may be off by `within` seconds
   calls?: Beside[]; waits_in?: string; // if asked for: what it did in that interval, and the function in which the others wait for it
 }
 
@@ -32,7 +33,7 @@ export interface Counter { name: string; count: number; bytes: number; ns: numbe
 }
 
 export interface Timeline {
-  time: number[]; least: number[]; mean: number[]; most: number[]; mpi: number[]; slowest: (number | null)[];
+  time: number[]; seconds: number[]; least: number[]; mean: number[]; most: number[]; mpi: number[]; slowest: (number | null)[];
   messages: number[]; bytes: number[]; posted: number[]; unexpected: number[]; unexpected_bytes: number[];
 }
 
@@ -40,10 +41,13 @@ export interface Mark { number: number; level: number; first: number; last: numb
 
 export interface Reporter { host: string; address: string; live: boolean; since: number; ranks: number; why: string; }
 
-/** A node, as the mean over a time; figures that were not read are null. */
+/** Bytes per second that a job's ranks on a node received from other nodes and sent to them; null if counters by peer were not read. */
+export type Traffic = [number, number] | null;
+
+/** A node, as the mean over a time; figures that were not read are null. Of the jobs on a node or a link, those with most bytes in its busier direction are first. */
 export interface Node {
   host: string; silent: boolean; cpu: number | null; memory?: number | null; gpus: number; gpu: number | null; rx: number; tx: number; links: number; down: number;
-  use: number | null; busiest: string; errors: number; discards: number; ranks: number; jobs: string[]; more_jobs: number;
+  use: number | null; busiest: string; errors: number; discards: number; ranks: number; jobs: string[]; more_jobs: number; traffic: Traffic[];
 }
 
 export interface Cluster { from: number; to: number; left_out: number; nodes: Node[]; }
@@ -52,7 +56,7 @@ export interface Cluster { from: number; to: number; left_out: number; nodes: No
 export interface Link {
   host: string; kind: string; link: string; up: number | null; use: number | null; use_most: number | null; errors_most: number | null; rx: number | null; tx: number | null;
   packets: number | null; waits: number | null; discards: number | null; errors: number | null; retries: number | null; congestion: number | null; speed: number | null;
-  jobs: string[]; more_jobs: number; // with ranks on its host
+  jobs: string[]; more_jobs: number; traffic: Traffic[]; // with ranks on its host
 }
 
 /** A GPU; figures that were not read are null. `throttled` is the share of readings in which it was. Rates are bytes per second. */
@@ -67,8 +71,8 @@ export interface Inside { numa: { number: number; cpus: [number, number][] }[]; 
 /** A switch; `switches` are connected to it. */
 export interface Switch { name: string; hosts: string[]; switches: string[]; }
 
-/** A rank on a node, and what it sends to other nodes. */
-export interface User { id: number; job: string; program: string; user: string; batch: string; rank: number; cpus: string; gpu: string; sent: number | null; }
+/** A rank on a node, and its bytes per second from and to other nodes. */
+export interface User { id: number; job: string; program: string; user: string; batch: string; rank: number; cpus: string; gpu: string; received: number | null; sent: number | null; }
 
 /** A result of a check of headrace doctor. */
 export interface Finding { id: string; level: string; evidence: string; cost: string; remedy: string; check: string; }
@@ -103,8 +107,11 @@ export interface Files { id: number; job: string; user: string; batch: string; r
 
 export type Machine = Record<string, Record<string, [number[], number[]]>>;
 
+/** A running job: its number of ranks, the number of those in each MPI function, and of those that wait for each rank. */
+export interface Now { running: number; functions: Record<string, number>; waits_for: Record<string, number>; }
+
 export interface News {
   round: number; details?: number; time?: number; period?: number; live: boolean; remarks: string[]; collector_seconds?: number;
   reporters?: Reporter[];
-  jobs?: Record<string, { running: number; functions: Record<string, number>; waits_for: Record<string, number> }>;
+  jobs?: Record<string, Now>;
 }

@@ -35,3 +35,6 @@ export function within(address: Address): string {
   const parts = [address.ranks ? `by ranks ${address.ranks}` : "", address.from || address.to ? "in this stretch of time" : ""].filter(Boolean);
   return parts.length ? ` ${parts.join(" ")}` : "";
 }
+
+/** The period of figures of nodes and links. `from`: the chosen beginning. */
+export const period = (from: string | undefined): string => from ? "Means of the chosen time." : "Means of the last minute before the end of the chosen time; choose a beginning to see those of a longer one.";

@@ -88,6 +88,10 @@ def _said(command: list[str], seconds: float, examined: str = "", stop: threadin
     return text, f"{command[0]} may not read this process (ptrace is not permitted)" if "not permitted" in words else ""
 
 
+_OUTSIDE = "outside MPI"
+_MAIN = ("main", "MAIN__")  # the last frames of a complete stack of the first thread
+
+
 def of_gdb(text: str) -> tuple[list[str], int]:
     """Returns the frames of the process's first thread, and the number of threads."""
     threads: dict[int, list[str]] = {}
@@ -121,15 +125,16 @@ def _now(page: Page) -> str:
     if found.ended:
         return "has called MPI_Finalize"
     if not found.function:
-        return "computes, outside MPI"
+        return _OUTSIDE
     return f"in {found.function}" + (f", waits for rank {found.waits_for}" if found.waits_for is not None else "")
 
 
 def _as_seen(now: str, frames: Sequence[str]) -> str:
-    """Returns what the frames show if they are inside another MPI function than the page says: it was read a moment earlier."""
+    """Returns what the frames show if they are inside another MPI function than the page says, or in none: it was read a moment earlier."""
     inside = [frame.partition(" ")[0] for frame in frames if _MPI.match(frame)]
     if not inside:
-        return now
+        whole = any(frame.partition(" ")[0] in _MAIN for frame in frames) and not any("libmpi" in frame or "libheadrace" in frame for frame in frames)
+        return _OUTSIDE if whole and now.startswith("in ") else now
     function = inside[-1].removeprefix("P") if inside[-1].startswith("PMPI_") else inside[-1]
     return now if now.partition(",")[0].lower() == f"in {function.lower().rstrip('_')}" else f"in {function}"
 

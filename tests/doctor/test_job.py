@@ -1,6 +1,7 @@
 """Jobs: every finding provoked by synthetic counters, and the command on a file without counters."""
 
 import contextlib
+import dataclasses
 import io
 import json
 import os
@@ -15,7 +16,8 @@ from machine import ROOT
 
 from headrace import counters
 from headrace.doctor import cli
-from headrace.doctor.job.facts import Job, JobFacts, Rank, numbers
+from headrace.doctor.job import balance
+from headrace.doctor.job.facts import Job, JobFacts, Rank, Slowest, numbers
 
 SECONDS = 100.0
 
@@ -91,9 +93,37 @@ class JobTest(unittest.TestCase):
 
     def test_balance(self):
         waits = {"wait.time": 60_000_000_000, "peer.wait": {3: 54_000_000_000, 1: 6_000_000_000}}
-        self.finds(Made(tables={0: waits, 1: waits, 2: waits}), 1, "balance.uneven", "from 5% (rank 3) to 60%", "90% of the waits with a known cause are for rank 3")
+        self.finds(Made(tables={0: waits, 1: waits, 2: waits}), 1, "balance.uneven", "from 5% (rank 3) to 60%", "the cause of 97% of the waiting is known, and 90% of that is for rank 3")
         alike = {"wait.time": 40_000_000_000}
         self.finds(Made(tables={rank: alike for rank in range(4)}), 0, "balance.waits", "40%")
+
+    def cost(self, facts, id_):
+        (finding,) = (finding for finding in balance.look(facts) if finding.id == id_)
+        return finding
+
+    def test_a_cause_that_is_known_of_few_waits_names_nobody(self):
+        waits = {"wait.time": 60_000_000_000, "peer.wait": {3: 20_000_000_000}}
+        said = self.cost(Made(tables={0: waits, 1: waits, 2: waits}).facts(), "balance.uneven").evidence
+        self.assertNotIn("known", said)
+        self.assertIn("(rank 3) to 60%", said)
+
+    def test_ranks_that_differ_do_not_wait_alike(self):
+        tables = {rank: {"wait.time": seconds * 10 ** 9} for rank, seconds in enumerate((44, 25, 40, 41))}
+        self.assertNotIn("alike", self.cost(Made(tables=tables).facts(), "balance.waits").cost)
+
+    def test_the_rank_that_the_history_names_is_the_finding(self):
+        tables = {rank: {"wait.time": seconds * 10 ** 9, "peer.wait": {3: 20_000_000_000}} for rank, seconds in enumerate((44, 25, 40, 41))}
+        (job,) = Made(tables=tables).facts().jobs
+        found = self.cost(JobFacts([dataclasses.replace(job, history=True, slowest=Slowest(1, 0.93, 85.0))]), "balance.uneven")
+        self.assertIn("rank 1 waits least in 93% of the 85 s in which it holds the others up", found.evidence)
+        self.assertEqual((found.cost, "rank 1 on node1" in found.remedy, "rank 3" in found.evidence), ("the job goes at the speed of rank 1", True, False))
+
+    def test_a_finding_names_no_rank_that_the_history_does_not(self):
+        tables = {rank: {"wait.time": seconds * 10 ** 9} for rank, seconds in enumerate((44, 5, 40, 41))}
+        (job,) = Made(tables=tables).facts().jobs
+        found = self.cost(JobFacts([dataclasses.replace(job, history=True)]), "balance.uneven")
+        self.assertIn("no single rank", found.cost)
+        self.assertNotIn("rank 1 on", found.remedy)
 
     def test_placement(self):
         self.finds(Made(about={1: {"cores": "0"}}), 1, "placement.cores", "ranks 0-1 on node1 share one core")

@@ -281,7 +281,7 @@ class Live(support.Scratch):
             started.set()
             group = {"frames": ["PMPI_Waitall (libmpi_abi.so)", "exchange (halo3d.cpp:88)", "main (halo3d.cpp:40)"], "inside": ["poll", EVIL], "python": [], "threads": 2, "why": "", "more_now": 0}
             return {"job": job, "size": 8, "here": 8, "left_out": 0, "groups_left_out": 0, "missing": ["node7: its collector is lost"], "time": 1e9, "seconds": 1.5, "groups": [
-                {**group, "ranks": "5", "count": 1, "frames": ["relax (halo3d.cpp:31)", "main (halo3d.cpp:40)"], "inside": [], "now": [{"text": "computes, outside MPI", "ranks": "5"}]},
+                {**group, "ranks": "5", "count": 1, "frames": ["relax (halo3d.cpp:31)", "main (halo3d.cpp:40)"], "inside": [], "now": [{"text": "outside MPI", "ranks": "5"}]},
                 {**group, "ranks": "0-4, 6-7", "count": 7, "now": [{"text": "in MPI_Waitall, waits for rank 5", "ranks": "0-4, 6-7"}]}]}
 
         history = History(self.folder / "history.sqlite")
@@ -295,6 +295,10 @@ class Live(support.Scratch):
             at = Page(context, address)
             at.open(view="job")
             self.assertIn("balance.uneven", at.column("findings", "id"))
+            self.assertIn("Now 8 ranks run: MPI_Waitall: 7, outside MPI: 1. Waited for: rank 5, by 7.", at.page.inner_text("#view"))
+            at.view("jobs")
+            self.assertEqual(at.column("jobs", "slowest"), ["rank 5 on synthetic, since its start"])
+            at.view("job")
             at.press("button[name=stacks]")
             at.page.wait_for_selector("[data-stack='5']")
             self.assertTrue(started.is_set())
@@ -315,14 +319,19 @@ class Live(support.Scratch):
 
     def test_collectors_of_other_hosts(self):
         class Two(Synthetic):
+            """One rank waits for a certain one; the other is in a collective operation."""
+
             def sweep(self, details):
                 found = super().sweep(details)
+                for reading in found.readings:
+                    reading.function, reading.waits_for = "MPI_Allreduce", 1 if reading.rank.rank == 0 and certain.is_set() else None
                 found.reporters = [Reporter("node1", "10.0.0.1", True, 1.0, 4), Reporter("node2", "10.0.0.2", False, 2.0, 8, "nothing was heard for 10 s")]
                 found.machine = {"node1": {"cpu.busy": 0.5}}
                 return found
 
         history = History(self.folder / "history.sqlite")
         self.addCleanup(history.close)
+        certain = support.threading.Event()
         source = Two(Job(ranks=2))
         source.time += 10
         collector = Collector(source, history, period=0.2)
@@ -334,6 +343,11 @@ class Live(support.Scratch):
             at.page.wait_for_selector("[data-table=reporters]")
             self.assertEqual((at.column("reporters", "host"), at.column("reporters", "state")), (["node1", "node2"], ["reports", "lost"]))
             self.assertIn("nothing was heard for 10 s", at.page.inner_text("[data-table=reporters] tr.marked"))
+            at.view("jobs")
+            at.page.wait_for_selector("text=MPI_Allreduce: 2.")
+            self.assertIn("The library knows of no rank that others wait for: in a collective operation it does not", at.page.inner_text("#view"))
+            certain.set()
+            at.page.wait_for_selector("text=Waited for: rank 1, by 1. The other rank in MPI may wait for others: in a collective operation, it is not known for which.")
             self.assertEqual(at.complaints, [])
 
     def test_new_figures_come_by_themselves(self):

@@ -84,12 +84,13 @@ class Cluster(unittest.TestCase):
         self.assertEqual(self.at.page.evaluate("document.body.dataset.view"), "hosts")
         self.assertEqual((self.at.column("nodes", "node"), self.at.column("links", "link")), ([BUSY], ["mlx5_0:1", "mlx5_1:1"]))
         self.assertEqual(sorted(map(int, self.at.column("users", "rank"))), list(range(128, 136)))
-        self.assertTrue(all(float(sent) > 0 for sent in self.at.column("users", "to other nodes")))
-        sent = [sum(map(float, self.at.column(name, "to other nodes"))) for name in ("loads", "users")]
+        self.assertTrue(all(float(value) > 0 for way in ("from", "to") for value in self.at.column("users", f"{way} other nodes")))
+        moved = [sum(map(float, self.at.column(name, "from other nodes"))) for name in ("loads", "users")]
         self.assertEqual((len(self.at.column("loads", "job")), self.at.column("loads", "ranks")), (1, ["8"]))
-        self.assertEqual(sent[0], sent[1])
+        self.assertEqual(moved[0], moved[1])
         part = float(self.at.page.get_attribute("[data-explained]", "data-explained"))  # the made-up links carry much more than the job sends
-        self.assertAlmostEqual(part, sent[0] / (2 * 20e9 * 0.97), 3)
+        self.assertAlmostEqual(part, moved[0] / (2 * 25e9 * 0.97), 3)
+        self.assertEqual(self.at.page.get_attribute("[data-explained]", "data-way"), "received")  # the busier direction
         self.assertIn("The rest is traffic of other programs", self.at.page.inner_text("[data-explained]"))
         self.at.screenshot("node")
 
@@ -110,9 +111,11 @@ class Cluster(unittest.TestCase):
         self.at.after(lambda: self.at.press("[data-table=links] td[data-column='jobs on the node'] a[href]"))  # the first one with a job
         self.assertEqual((self.at.page.evaluate("document.body.dataset.view"), self.at.page.inner_text("dl.facts dd")), ("job", "synthetic-1"))
         self.at.open(view="links")
+        self.assertRegex(self.at.page.inner_text("[data-table=links]"), r"ada · Slurm 48213 · halo3d \(receives [0-9.]+ [kM]B/s\)")
         self.assertIn("ada · Slurm 48213 · halo3d", self.at.page.inner_text("[data-table=links]"))
         self.at.fill("filter", BUSY)
         self.assertEqual(self.at.column("links", "in use"), ["0.97", "0.97"])
+        self.assertIn("Means of the last minute before the end of the chosen time", self.at.page.inner_text("#view"))
         self.at.screenshot("links")
 
 

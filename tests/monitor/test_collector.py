@@ -57,6 +57,12 @@ class Collecting(support.Scratch):
         self.assertEqual(sum(row[1] for row in counters(db, Range(1), "sent_to")), sum(reading.brief.sent for reading in truth))
         self.assertEqual(db.execute("SELECT ended FROM jobs").fetchall(), [(1,)])
 
+    def test_rounds_that_were_missed_are_not_made_up_for(self):
+        collector = Collector(Synthetic(Job(ranks=2)), None, period=1.0)
+        self.assertEqual(collector._next(100.0, 100.1), 101.0)
+        self.assertEqual(collector._next(100.0, 109.0), 109.5)  # stopped for 9 s
+        self.assertEqual(collector._next(109.5, 109.6), 110.5)
+
     def test_a_wall_clock_that_jumps(self):
         """Spans continue as before, and marks of ranks are at the right places."""
         before = clock.now()

@@ -100,6 +100,13 @@ class Tree(support.Scratch):
         fabric.look()
         self.assertLess(time.thread_time() - used, 0.1)
 
+    def test_a_link_is_in_use_by_the_whole_at_most(self):
+        """Packets that the link held back arrive in the next second."""
+        self.fabric.look()
+        self.put(self.eth + "statistics/rx_bytes", 1_300_000_000)  # 10 Gbit/s are 1.25 GB/s
+        figures = self.after(1)
+        self.assertEqual((figures["link.ethernet.eth0.rx"], figures["link.ethernet.eth0.use"]), (1.3e9, 1.0))
+
     def test_a_hosts_figures_include_its_links(self):
         host = Host(self.folder / "proc", Nvml("no_such_package", self.folder / "none"), self.fabric)
         host.look()
@@ -138,7 +145,7 @@ class Sums(support.Scratch):
         self.assertEqual(list(rows), ["node0001", "node0002", "node0003", "node0004"])
         self.assertEqual([row["silent"] for row in rows.values()], [False, True, False, False])
         self.assertEqual(rows["node0003"] | {"rx": 0}, {"host": "node0003", "silent": False, "cpu": 0.5, "memory": None, "gpus": 2, "gpu": 0.5, "rx": 0, "tx": 1e9, "links": 1, "down": 0, "use": 0.9,
-                                                        "busiest": "mlx5_0:1", "errors": 7.0, "discards": 0, "ranks": 4, "jobs": ["synthetic-1"], "more_jobs": 0})
+                                                        "busiest": "mlx5_0:1", "errors": 7.0, "discards": 0, "ranks": 4, "jobs": ["synthetic-1"], "more_jobs": 0, "traffic": rows["node0003"]["traffic"]})
         self.assertEqual((rows["node0004"]["down"], rows["node0002"]["ranks"]), (1, 4))
 
     def test_links(self):
@@ -167,7 +174,7 @@ class Sums(support.Scratch):
         rows = {row["name"]: row for row in answer(Place(self.path), "counters", {"kind": "call"})}
         by_rank = self.db.execute("SELECT rank FROM totals JOIN names ON names.id = key WHERE kind = 1 AND name = 'MPI_Waitall' ORDER BY ns * 1.0 / count").fetchall()
         self.assertEqual((rows["MPI_Waitall"]["worst"],), by_rank[-1])
-        self.assertEqual((rows["MPI_Init"]["worst"], rows["MPI_Init"]["seconds"]), (None, 10.0))
+        self.assertEqual((rows["MPI_Init"]["worst"], rows["MPI_Init"]["seconds"]), (None, 10.0))  # it counts no time
 
     def test_since_when_a_rank_is_slow(self):
         class Turned(Synthetic):
@@ -191,8 +198,15 @@ class Sums(support.Scratch):
         self.assertAlmostEqual(rows["MPI_Waitall"]["own"], 0.03 + 200 * 40e-6, 2)
         self.assertAlmostEqual(rows["MPI_Waitall"]["others"], 0.03 + 0.4 + 200 * 40e-6, 2)
         self.assertAlmostEqual(rows["MPI_Allreduce"]["own"], 200 * 20e-6, 3)
+        place = Place(self.folder / "turned.sqlite")
+        self.assertEqual([(number, said["rank"], said["since"] - began) for number, said in answer(place, "held", {}).items()], [(1, 5, 60)])
+        self.assertIs(answer(place, "held", {})[1], answer(place, "held", {})[1])  # computed once
+        self.assertEqual((found["earlier"], found["start"]), (False, False))
+        (finding,) = (each for each in answer(place, "findings", {}) if each["id"].startswith("balance."))
+        self.assertEqual((finding["id"], finding["cost"]), ("balance.uneven", "the job goes at the speed of rank 5"))
+        self.assertIn("rank 5 waits least in 100% of the 60 s in which it holds the others up", finding["evidence"])
         early = answer(Place(self.folder / "turned.sqlite"), "slowest", {"calls": "1", "from": str(began + 70), "to": str(began + 90)})
-        self.assertEqual((early["rank"], early["since"] - began, early["until"] - began, early["waits_in"]), (5, 70, 90, "MPI_Waitall"))
+        self.assertEqual((early["rank"], early["since"] - began, early["until"] - began, early["waits_in"], early["earlier"]), (5, 70, 90, "MPI_Waitall", True))
         self.assertEqual(answer(Place(self.folder / "turned.sqlite"), "slowest", {"to": str(began + 50)})["rank"], None)
 
     def test_who_is_on_a_link(self):
@@ -202,8 +216,55 @@ class Sums(support.Scratch):
         sent = self.db.execute("""SELECT sum(bytes) FROM totals AS t JOIN ranks AS a ON a.job = t.job AND a.rank = t.rank JOIN ranks AS b ON b.job = t.job AND b.rank = t.key
                                   WHERE kind IN (2, 3) AND a.host = 'node0001' AND b.host != a.host""").fetchone()[0]
         self.assertAlmostEqual(sum(row["sent"] for row in found), sent / 10, delta=5)
+        self.assertAlmostEqual(sum(row["received"] for row in found), sent / 10, delta=5)  # the halo is symmetric
         self.assertEqual(answer(Place(self.path), "users", {"host": "nowhere"}), [])
         self.assertEqual(answer(Place(self.path), "users", {"host": "node0001", "to": str(self.end - 1000)}), [])
+
+
+class Receiving(support.Scratch):
+    """Three jobs on two nodes: ranks of the one that is last by name send to a rank on the first node, which sends nothing."""
+
+    RATE = 4_000_000
+
+    class Filling(Synthetic):
+        def _details(self, job, rank, peers, steps, wait):
+            found = {**super()._details(job, rank, peers, steps, wait), "internal_to": {}}
+            seconds = steps / 200
+            if job.key == "wide":
+                found["sent_to"] = {"0": Count(int(4 * seconds), int(Receiving.RATE * seconds))} if rank else {}
+                found["call"] = {"MPI_Send" if rank else "MPI_Waitany": Count(int(4 * seconds), 0, int(seconds * 1e9))}
+            else:
+                found["sent_to"] = {str(1 - rank): Count(int(seconds), int(50 * seconds) * (3 - rank))}
+            return found
+
+    def setUp(self):
+        super().setUp()
+        self.path = self.folder / "history.sqlite"
+        history = History(self.path)
+        self.addCleanup(history.close)
+        jobs = [Job(key=key, ranks=2, per_node=1, seed=seed) for seed, key in enumerate(("narrow", "thin", "wide"))]
+        source = self.Filling(*jobs)
+        for second in (1, 5, 10):
+            source.time = jobs[0].began + second
+            link = "link.ethernet.eth0"
+            history.write(source.sweep(True), {"node0001": {f"{link}.up": 1.0, f"{link}.rx": 4.2e6, f"{link}.tx": 3e4}, "node0002": {f"{link}.up": 1.0, f"{link}.rx": 3e4, f"{link}.tx": 4.2e6}})
+
+    def test_received_bytes_count(self):
+        for host, ways in (("node0001", (self.RATE, 0)), ("node0002", (0, self.RATE))):
+            first, *others = answer(Place(self.path), "users", {"host": host})
+            self.assertEqual((first["job"], len(others)), ("wide", 2), host)
+            for way, rate in zip(("received", "sent"), ways):
+                self.assertAlmostEqual(first[way], rate, delta=1, msg=host)
+            self.assertEqual([(row["received"], row["sent"]) for row in others], [(100, 150) if host == "node0001" else (150, 100)] * 2, host)
+
+    def test_a_function_that_one_rank_calls_takes_longest_there(self):
+        rows = answer(Place(self.path), "counters", {"kind": "call", "job": "wide"})
+        self.assertEqual({row["name"]: row["worst"] for row in rows}, {"MPI_Waitany": 0, "MPI_Send": 1})
+
+    def test_jobs_on_a_link_are_in_the_order_of_their_bytes(self):
+        for name, rows in (("links", answer(Place(self.path), "links", {})), ("nodes", answer(Place(self.path), "nodes", {})["nodes"])):
+            self.assertEqual({row["host"]: row["jobs"] for row in rows}, dict.fromkeys(("node0001", "node0002"), ["wide", "narrow", "thin"]), name)
+            self.assertEqual({row["host"]: row["traffic"] for row in rows}, {"node0001": [[self.RATE, 0], [100, 150], [100, 150]], "node0002": [[0, self.RATE], [150, 100], [150, 100]]}, name)
 
 
 class Large(support.Scratch):

@@ -131,6 +131,25 @@ class Life(support.Scratch):
         for (_, ended), (began, _) in zip(spans, spans[1:]):
             self.assertEqual(ended, began)
 
+    def test_readings_close_together_are_one_point(self):
+        """A reading comes 9 s late, and the next ones a moment after it; the job has begun a moment before the first one."""
+        source = Synthetic(Job(ranks=4))
+        history = History(self.path)
+        self.addCleanup(history.close)
+        history.least = 0.5
+        for second in (0.01, 1.01, 2.01, 11.01, 11.035, 11.044, 12.01, 13.01):
+            source.time = source.jobs[0].began + second
+            history.write(source.sweep(True), {})
+        for what in (0, 1):
+            spans = history.db.execute("SELECT began - ?, ended - ? FROM spans WHERE what = ? ORDER BY began", (source.jobs[0].began,) * 2 + (what,)).fetchall()
+            self.assertEqual([tuple(round(time, 3) for time in span) for span in spans], [(0, 1.01), (1.01, 2.01), (2.01, 11.044), (11.044, 12.01), (12.01, 13.01)], what)
+        line = query.timeline(history.db, Range(1))
+        rates = line["messages"]
+        self.assertTrue(all(3100 < rate < 3300 for rate in rates), rates)  # 4 ranks, 200 steps a second, 4 neighbours
+        names = ", ".join(f"sum({name})" for name in SUM_NAMES)
+        self.assertEqual(history.db.execute(f"SELECT {names} FROM samples").fetchone(), history.db.execute(f"SELECT {names} FROM ranks").fetchone())
+        self.assertEqual(history.db.execute("SELECT sum(count) FROM changes WHERE kind = 1").fetchone(), history.db.execute("SELECT sum(count) FROM totals WHERE kind = 1").fetchone())
+
     def test_it_stays_below_its_bound(self):
         source = Synthetic(Job(ranks=24))
         history = History(self.path, most_bytes=1 << 19)

@@ -247,7 +247,7 @@ class Stacks(Gathering):
     """Stacks of ranks on other hosts, read by their collectors."""
 
     def part(self, ranks):
-        return stacks.Part(8, len(ranks), [Stack(rank, 1, ["poll", "PMPI_Recv (lib)", "main"] if rank != 6 else ["assemble (ocean.c:7)", "main"], now="in MPI_Recv" if rank != 6 else "computes, outside MPI", threads=2)
+        return stacks.Part(8, len(ranks), [Stack(rank, 1, ["poll", "PMPI_Recv (lib)", "main"] if rank != 6 else ["assemble (ocean.c:7)", "main"], now="in MPI_Recv" if rank != 6 else "outside MPI", threads=2)
                                            for rank in ranks])
 
     def asked(self, here, there, seconds=(20, 0)):
@@ -266,7 +266,7 @@ class Stacks(Gathering):
         found = self.asked(lambda *_: self.part(range(4)), lambda *_: self.part(range(4, 8)))
         self.assertEqual((found["size"], found["here"], found["left_out"], found["missing"]), (8, 8, 0, []))
         self.assertEqual([(group["ranks"], group["frames"], group["now"][0]["text"]) for group in found["groups"]],
-                         [("6", ["assemble (ocean.c:7)", "main"], "computes, outside MPI"), ("0-5, 7", ["PMPI_Recv (lib)", "main"], "in MPI_Recv")])
+                         [("6", ["assemble (ocean.c:7)", "main"], "outside MPI"), ("0-5, 7", ["PMPI_Recv (lib)", "main"], "in MPI_Recv")])
         self.assertEqual(self.asked(lambda *_: stacks.Part(), lambda *_: self.part(range(4, 8)))["here"], 4)  # a second request; no rank is on the monitor's host
 
     def test_reports_go_on_while_stacks_are_read(self):

@@ -7,7 +7,7 @@ import unittest
 
 import support
 from browser import VIEWS, Page, chromium
-from headrace.monitor import query
+from headrace.monitor import chance, query
 from headrace.monitor.answers import Place, answer
 from headrace.monitor.history import History, connect
 from headrace.monitor.synthetic import Job, Synthetic
@@ -172,7 +172,7 @@ class Page_(support.Scratch):
         for view in VIEWS:
             self.at.view(view)
             for text in self.page.eval_on_selector_all("[data-empty]", "places => places.map(place => place.textContent)"):
-                self.assertRegex(text, r"^(No|MPI_Pcontrol was not|The library) .*\.$")
+                self.assertRegex(text, r"^(No|Nothing|MPI_Pcontrol was not|The library|Its processes) .*\.$")
                 seen += 1
         self.assertGreaterEqual(seen, 9)
         self.at.view("calls")
@@ -186,10 +186,11 @@ class Page_(support.Scratch):
 
 
 class Slowest(support.Scratch):
-    """A rank is named if it is the slowest more often than by chance."""
+    """A rank is named if it is the slowest for long enough, and clearly more often than its equal share."""
 
-    def verdict(self, slowest, ranks=4):
-        """Returns the verdict on a job whose ranks wait equally, except that in each second one of them waits less."""
+    def verdict(self, slowest, ranks=4, less=0.1, ages=False, **part):
+        """Returns the verdict on a job whose ranks wait 30 % of each second, except that one of them waits `less` of it less: the one in `slowest`, or none.
+        `ages`: the history is as coarse as it is an hour later. `part`: began and ended, in seconds since the job began."""
         path = self.folder / f"{time.monotonic_ns()}.sqlite"
         made = History(path)
         source = Synthetic(Job(ranks=ranks, slow=0, began=NOW))
@@ -198,23 +199,88 @@ class Slowest(support.Scratch):
             source.time = NOW + second
             sweep = source.sweep(False)
             for reading in sweep.readings:
-                waits[reading.rank.rank] += 200_000_000 if reading.rank.rank == least else 300_000_000
+                waits[reading.rank.rank] += int(3e8 - less * 1e9) if reading.rank.rank == least else 300_000_000
                 reading.brief = reading.brief._replace(wait_ns=waits[reading.rank.rank], mpi_ns=waits[reading.rank.rank])
             made.write(sweep, {})
+        if ages:
+            for _ in range(3):
+                made.tidy(source.time + 3600)
         made.close()
         db = connect(path)
         self.addCleanup(db.close)
-        return query.slowest(db, query.Range(1))
+        return query.slowest(db, query.Range(1, **{name: NOW + second for name, second in part.items()}))
 
     def test_an_equal_share_names_nobody(self):
         for slowest in ([0, 1, 2, 3] * 15, [3] * 18 + [0, 1, 2] * 14, [0, 1, 3] * 20 + [2] * 22, [3], [3, 3]):
             self.assertEqual(self.verdict(slowest)["rank"], None, slowest)
 
     def test_more_than_that_does(self):
-        found = self.verdict([3] * 36 + [0, 1, 2] * 8)
-        self.assertEqual((found["rank"], found["share"], found["equal"], found["points"]), (3, 0.6, 0.25, 60))
-        self.assertEqual(self.verdict([1] * 20, 2)["rank"], 1)
+        found = self.verdict([3] * 180 + [0, 1, 2] * 40)
+        self.assertEqual((found["rank"], found["share"], found["equal"], found["points"]), (3, 1.0, 0.25, 300))
+        self.assertEqual((found["since"] - NOW, found["until"] - NOW, found["goes_on"]), (0, 180, False))
+        self.assertEqual(self.verdict([1] * 400, 2)["rank"], 1)
         self.assertEqual(self.verdict([0, 1] * 10, 2)["rank"], None)
+
+    def test_points_without_a_slowest_rank_count(self):
+        """Rank 0 is the slowest in half of the points that have a slowest rank, but in a fifth of the time."""
+        points = ([0, 0, 1, 2] + [None] * 6) * 60
+        self.assertEqual(self.verdict(points, 3)["rank"], None)
+
+    def test_points_that_follow_each_other_are_not_independent(self):
+        """Other programs slow a rank down for several seconds at a time: rank 2 happens to be the slowest in 65 of 180 points, in 13 groups."""
+        groups = [[2] * 5 if number in (0, 3, 4, 5, 9, 12, 13, 17, 22, 24, 28, 31, 35) else [(0, 1, 3)[number % 3]] * 5 for number in range(36)]
+        self.assertEqual(self.verdict([rank for group in groups for rank in group])["rank"], None)
+
+    def test_a_rank_that_is_much_faster_to_tell(self):
+        """It is named after half a minute if the others wait much longer than it, and not after some seconds."""
+        before = [0, None, 1, None, 2, None, 3, None] * 60
+        for seconds, rank in ((5, None), (40, 2)):
+            found = self.verdict(before + [2] * seconds, less=0.25)
+            self.assertEqual(found["rank"], rank, seconds)
+        self.assertEqual((found["since"] - NOW, found["goes_on"], found["share"], found["within"]), (480, True, 1.0, 2))
+        self.assertEqual(self.verdict([None] * 600 + [2] * 31 + [None] * 600, less=0.25)["rank"], None)  # half a minute, long ago
+
+    def test_since_says_how_precise_it_is(self):
+        """The verdict is the same when the history is coarser, within what it says."""
+        points = [0, None, 1, None, 2, None, 3, None] * 30 + [2] * 167
+        fine, coarse = (self.verdict(points, less=0.25, ages=ages) for ages in (False, True))
+        self.assertEqual((fine["rank"], fine["within"], fine["since"] - NOW), (2, 2, 240))
+        self.assertEqual((coarse["rank"], coarse["within"], coarse["points"] < fine["points"] / 5), (2, 10, True))
+        self.assertLessEqual(abs(coarse["since"] - fine["since"]), coarse["within"])
+        self.assertAlmostEqual(coarse["share"], fine["share"], 1)
+
+    def test_time_counts_and_not_points(self):
+        line = [chance.Seen(10.0, 0, 0.1)] * 30 + [chance.Seen(1.0, 1, 0.1)] * 60
+        self.assertAlmostEqual(chance.share(line, 0), 300 / 360)
+        self.assertEqual(chance.often(line, 4)[:4], (0, 0, 30, 1.0))
+
+    def test_small_differences_before_do_not_move_the_beginning(self):
+        """Rank 2 waits a little less than the others most of the time before it becomes slow."""
+        line = [chance.Seen(1.0, 1 if second % 5 < 2 else 2, 0.04) for second in range(100)] + [chance.Seen(1.0, 2, 0.5)] * 200
+        self.assertEqual(chance.often(line, 4)[:4], (2, 100, 300, 1.0))
+
+    def test_an_end_is_said_after_some_intervals(self):
+        for after, goes_on in ((0, True), (1, True), (10, True), (20, False)):
+            found = self.verdict([2] * 300 + [0] * after, less=0.25)
+            self.assertEqual((found["rank"], found["goes_on"], found["until"] - NOW), (2, goes_on, 300 + after if goes_on else 300), after)
+
+    def test_a_monitor_that_was_started_late(self):
+        """Its first point covers the time before, of which it does not know when the rank became slow."""
+        source = Synthetic(Job(ranks=8, slow=3))
+        made = History(self.folder / "late.sqlite")
+        self.addCleanup(made.close)
+        for second in (3000, *range(3001, 3061)):
+            source.time = source.jobs[0].began + second
+            made.write(source.sweep(False), {})
+        found = query.slowest(made.db, query.Range(1))
+        self.assertEqual((found["rank"], found["start"], found["within"], found["goes_on"]), (3, False, 3000, True))
+
+    def test_a_chosen_time_in_the_middle(self):
+        self.assertEqual(self.verdict([2] * 300, less=0.25, began=100, ended=115)["rank"], None)  # too short
+        found = self.verdict([2] * 300, less=0.25, began=100, ended=200)
+        self.assertEqual((found["since"] - NOW, found["until"] - NOW, found["earlier"]), (100, 200, True))
+        found = self.verdict([2] * 300, less=0.25)
+        self.assertEqual((found["earlier"], found["start"]), (False, True))
 
 
 if __name__ == "__main__":

@@ -122,7 +122,7 @@ class Serving(support.Scratch):
             self.assertEqual(status, 200 if path.endswith(",x") else 400, path)
             self.assertTrue(path.endswith(",x") or len(said["problem"]) < 200)
         self.assertEqual(self.get("/api/nothing")[0], 404)
-        self.assertEqual(set(ANSWERS), {"jobs", "slowest", "ranks", "matrix", "counters", "timeline", "marks", "machine", "nodes", "links", "users", "gpus", "inside", "findings", "reports", "deaths", "series", "sums"})
+        self.assertEqual(set(ANSWERS), {"jobs", "slowest", "held", "ranks", "matrix", "counters", "timeline", "marks", "machine", "nodes", "links", "users", "gpus", "inside", "findings", "reports", "deaths", "series", "sums"})
 
     def test_no_other_file_is_served(self):
         for path in ("/../server.py", "/..%2fserver.py", "/server.py", "/assets/index.html", "//etc/passwd"):

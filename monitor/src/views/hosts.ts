@@ -3,9 +3,9 @@ import { ask } from "../ask";
 import { el, keyed, sum } from "../dom";
 import { bytes, date, share, short } from "../format";
 import { colour, plot, type Line } from "../plot";
-import { table } from "../table";
+import { table, type Column } from "../table";
 import type { Cluster, Gpu, Inside, Link, Machine, Node, Reporter, Sums, User } from "../types";
-import { passes, type Scene, type View } from "../view";
+import { passes, period, type Scene, type View } from "../view";
 import { gpuTable } from "./gpus";
 import { drawInside } from "./inside";
 import { jobsColumn } from "./jobs";
@@ -37,7 +37,7 @@ interface Said { all: Cluster; machine: Machine; links: Link[]; users: User[]; g
 const rate = (value: number): string => `${bytes(value)}/s`;
 
 function drawTable(scene: Scene, nodes: Node[]): void {
-  scene.place.append(el("h3", {}, "Nodes"), table<Node>("nodes", [
+  scene.place.append(el("h3", {}, "Nodes"), el("p", { class: "quiet" }, period(scene.address.from)), table<Node>("nodes", [
     { title: "node", value: (node) => node.host, go: (node) => open(scene, node.host) },
     { title: "cores", value: (node) => node.cpu ?? -1, text: (node) => node.cpu === null ? node.silent ? "silent" : "-" : share(node.cpu), bar: (node) => node.cpu ?? 0 },
     { title: "GPUs", value: (node) => node.gpus },
@@ -52,26 +52,41 @@ function drawTable(scene: Scene, nodes: Node[]): void {
   ], nodes, scene.again, { mark: (node) => node.silent || node.down > 0 || node.errors > 0, more: "the filter chooses others" }));
 }
 
-interface Load { user: User; ranks: number; sent: number | null; }
+interface Load { user: User; ranks: number; received: number | null; sent: number | null; }
 
-/** The sums of each job's ranks, those that send most first. */
+/** The sums of each job's ranks, those that move most in the busier direction first. */
 function byJob(users: User[]): Load[] {
-  const found = new Map<number, Load>();
+  const found = new Map<number, Load>(), sums = { received: 0, sent: 0 };
   for (const user of users) {
-    const load = found.get(user.id) ?? { user, ranks: 0, sent: null };
+    const load = found.get(user.id) ?? { user, ranks: 0, received: null, sent: null };
     load.ranks++;
-    if (user.sent !== null) load.sent = (load.sent ?? 0) + user.sent;
+    for (const way of ["received", "sent"] as const) if (user[way] !== null) {
+      load[way] = (load[way] ?? 0) + user[way];
+      sums[way] += user[way];
+    }
     found.set(user.id, load);
   }
-  return [...found.values()].sort((a, b) => (b.sent ?? -1) - (a.sent ?? -1));
+  const [first, second] = sums.received > sums.sent ? ["received", "sent"] as const : ["sent", "received"] as const;
+  return [...found.values()].sort((a, b) => (b[first] ?? -1) - (a[first] ?? -1) || (b[second] ?? -1) - (a[second] ?? -1));
 }
 
-/** What the jobs' ranks sent as a part of all that the node's links sent. */
-function drawPart(scene: Scene, sent: number, node: Node | undefined): void {
-  if (!node || !(node.tx > 0)) return;
-  const of = Math.min(1, sent / node.tx);
-  scene.place.append(el("p", { "data-explained": of }, `These ranks sent ${rate(sent)} of the ${rate(node.tx)} that left the node: ${share(of)}.`,
-    of < MOST_OF_IT ? " The rest is traffic of other programs, of file systems, or of jobs that this monitor does not see." : ""));
+/** The jobs' bytes as a part of all that the node's links carried, the busier direction first. */
+function drawPart(scene: Scene, received: number, sent: number, node: Node | undefined): void {
+  if (!node || !(node.tx > 0 || node.rx > 0)) return;
+  const ways = [{ name: "sent", part: sent, all: node.tx, where: "left the node" }, { name: "received", part: received, all: node.rx, where: "reached the node" }];
+  if (node.rx > node.tx) ways.reverse();
+  const of = (way: { part: number; all: number }): number => way.all > 0 ? Math.min(1, way.part / way.all) : 1;
+  const said = ways.map((way) => `${way.name} ${rate(way.part)} of the ${rate(way.all)} that ${way.where}${way.all > 0 ? ` (${share(of(way))})` : ""}`).join(", and ");
+  scene.place.append(el("p", { "data-explained": of(ways[0]!), "data-way": ways[0]!.name }, `These ranks ${said}.`,
+    of(ways[0]!) < MOST_OF_IT ? " The rest is traffic of other programs, of file systems, or of jobs that this monitor does not see." : ""));
+}
+
+const WAYS = [["received", "from other nodes"], ["sent", "to other nodes"]] as const;
+
+/** Columns with the bytes of each direction; the bars of both have the same scale. */
+function moved<Row extends { received: number | null; sent: number | null }>(rows: Row[]): Column<Row>[] {
+  const most = Math.max(1, ...rows.flatMap((row) => [row.received ?? 0, row.sent ?? 0]));
+  return WAYS.map(([way, title]) => ({ title, value: (row) => row[way] ?? -1, text: (row) => row[way] === null ? "-" : rate(row[way]), bar: (row) => (row[way] ?? 0) / most }));
 }
 
 function drawUsers(scene: Scene, users: User[], node: Node | undefined): void {
@@ -80,17 +95,17 @@ function drawUsers(scene: Scene, users: User[], node: Node | undefined): void {
     scene.place.append(el("p", { class: "quiet" }, "No rank of a job that the monitor sees ran on this node in this time; the traffic is that of other programs."));
     return;
   }
-  const loads = byJob(users), known = users.filter((user) => user.sent !== null), most = Math.max(1, ...known.map((user) => user.sent!));
-  scene.place.append(el("p", { class: "quiet" }, known.length ? "Bytes that each rank sent to other nodes, by its counters of peers. A node with several links spreads them."
+  const loads = byJob(users), known = users.filter((user) => user.sent !== null), all = (way: "received" | "sent"): number => known.reduce((sum, user) => sum + user[way]!, 0);
+  scene.place.append(el("p", { class: "quiet" }, known.length ? "Bytes that each rank received from other nodes and sent to them, by the senders' counters of peers. A node with several links spreads them."
     : "Counters by peer were not read in this time; a longer one has some."));
-  if (known.length) drawPart(scene, known.reduce((all, user) => all + user.sent!, 0), node);
+  if (known.length) drawPart(scene, all("received"), all("sent"), node);
   scene.place.append(table<Load>("loads", [
     { title: "job", value: (load) => load.user.job, wraps: true, go: (load) => scene.go({ view: "job", job: String(load.user.id) }) },
     { title: "user", value: (load) => load.user.user },
     { title: "batch job", value: (load) => load.user.batch },
     { title: "program", value: (load) => load.user.program, wraps: true },
     { title: "ranks", value: (load) => load.ranks },
-    { title: "to other nodes", value: (load) => load.sent ?? -1, text: (load) => load.sent === null ? "-" : rate(load.sent), bar: (load) => (load.sent ?? 0) / Math.max(1, ...loads.map((each) => each.sent ?? 0)) },
+    ...moved(loads),
   ], loads, scene.again, { key: (load) => String(load.user.id) }), el("h4", {}, "By rank"), table<User>("users", [
     { title: "job", value: (user) => user.job, wraps: true, go: (user) => scene.go({ view: "timeline", job: String(user.id) }) },
     { title: "user", value: (user) => user.user },
@@ -99,7 +114,7 @@ function drawUsers(scene: Scene, users: User[], node: Node | undefined): void {
     { title: "rank", value: (user) => user.rank, go: (user) => scene.go({ view: "ranks", job: String(user.id), ranks: String(user.rank) }) },
     { title: "CPUs", value: (user) => user.cpus },
     { title: "GPU", value: (user) => user.gpu },
-    { title: "to other nodes", value: (user) => user.sent ?? -1, text: (user) => user.sent === null ? "-" : rate(user.sent), bar: (user) => (user.sent ?? 0) / most },
+    ...moved(users),
   ], users, scene.again, { key: (user) => `${user.id} ${user.rank}` }));
 }
 
@@ -107,7 +122,7 @@ function draw(scene: Scene, { all, machine: said, links, users, gpus, inside, su
   const hosts = Object.keys(said).sort(), one = scene.address.host;
   scene.place.append(el("p", { class: "sums" }, sum("hosts", all.nodes.length, String(all.nodes.length)), one ? el("button", { click: () => scene.go({ host: "" }) }, "all nodes") : null));
   const reporters = scene.news.reporters ?? [];
-  if (reporters.length) scene.place.append(el("h3", {}, "Collectors that report"), table<Reporter>("reporters", [
+  if (reporters.length) scene.place.append(el("h3", {}, "Collectors that report"), el("p", { class: "quiet" }, "Those on other hosts; the monitor reads its own host itself."), table<Reporter>("reporters", [
     { title: "host", value: (each) => each.host },
     { title: "address", value: (each) => each.address },
     { title: "state", value: (each) => each.live ? "reports" : "lost", text: (each) => each.live ? "reports" : `lost: ${each.why}` },

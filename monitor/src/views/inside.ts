@@ -22,7 +22,7 @@ function chip(kind: string, text: string, title: string, use: number | null, bad
   return keyed(el("button", { class: `chip ${kind === "rank" ? "plain" : use === null ? "unknown" : `use${level(use)}`}${bad ? " bad" : ""}`, title, "data-chip": text, disabled: !go, click: () => go?.() }, text), `${kind} ${text} ${title}`);
 }
 
-const rankChip = (scene: Scene, user: User): HTMLElement => chip("rank", `rank ${user.rank}`, `${user.job}, ${user.program}, ${user.cpus ? `CPUs ${user.cpus}` : "not bound"}${user.sent === null ? "" : `, ${bytes(user.sent)}/s to other nodes`}`, null, false,
+const rankChip = (scene: Scene, user: User, several: boolean): HTMLElement => chip("rank", `${several ? `${user.program} ` : ""}rank ${user.rank}`, `${user.job}, ${user.program}, ${user.cpus ? `CPUs ${user.cpus}` : "not bound"}${user.sent === null ? "" : `, ${bytes(user.received ?? 0)}/s from other nodes, ${bytes(user.sent)}/s to them`}`, null, false,
   () => scene.go({ view: "ranks", job: String(user.id), ranks: String(user.rank) }));
 const gpuChip = (scene: Scene, gpu: Gpu): HTMLElement => chip("gpu", `GPU ${gpu.gpu}${gpu.busy === null ? "" : ` ${share(gpu.busy)}`}`, gpu.ranks.length ? `ranks ${gpu.ranks.map((rank) => rank.rank).join(", ")}` : "no rank names it", gpu.busy, (gpu.throttled ?? 0) > 0,
   gpu.ranks.length ? () => scene.go({ view: "ranks", job: String(gpu.ranks[0]!.id), ranks: gpu.ranks.map((rank) => rank.rank).join(",") }) : undefined);
@@ -30,10 +30,11 @@ const linkChip = (link: Link): HTMLElement => chip("link", `${link.link}${link.u
   link.up !== null && link.up < 1 || (link.errors ?? 0) > 0, undefined);
 
 function box(scene: Scene, title: string, node: number, { inside, links, gpus, users }: Parts): HTMLElement | null {
+  const several = new Set(users.map((user) => user.id)).size > 1;
   const only = inside.numa.length === 1 ? inside.numa[0]!.number : UNKNOWN; // true if all devices exist
   const at = <Thing>(things: Thing[], of: (thing: Thing) => number): Thing[] => things.filter((thing) => of(thing) === node);
   const ranks = at(users, (user) => { const found = nodesOf(user, inside); return found.length === 1 ? found[0]! : UNKNOWN; }).sort((a, b) => a.id - b.id || a.rank - b.rank);
-  const rows: [string, HTMLElement[]][] = [["ranks", ranks.slice(0, RANKS_MOST).map((user) => rankChip(scene, user))],
+  const rows: [string, HTMLElement[]][] = [["ranks", ranks.slice(0, RANKS_MOST).map((user) => rankChip(scene, user, several))],
     ["GPUs", at(gpus, (gpu) => inside.gpus[gpu.gpu] ?? only).sort((a, b) => a.gpu - b.gpu).map((gpu) => gpuChip(scene, gpu))],
     ["links", at(links, (link) => inside.links[`${link.kind}.${link.link}`] ?? only).map(linkChip)]];
   if (node === UNKNOWN && rows.every(([, chips]) => !chips.length)) return null;

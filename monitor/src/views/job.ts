@@ -5,7 +5,7 @@ import { bytes, date, seconds, short } from "../format";
 import { table } from "../table";
 import type { Counter, Deaths, Finding, Job, Report, Slowest, StackGroup, Stacks } from "../types";
 import { within, type Scene, type View } from "../view";
-import { batch, hostsOf } from "./jobs";
+import { batch, functionsOf, hostsOf, ranksNow, waitsOf } from "./jobs";
 import { besideOthers, slowRank } from "./slow";
 import { ABOUT_FILES } from "./sums";
 
@@ -46,7 +46,7 @@ function drawStacks(scene: Scene, job: Job): void {
   }
   if (job.ended) scene.place.append(el("p", { class: "quiet" }, "The job has ended; only a running one has stacks."));
   else scene.place.append(el("p", {}, el("button", { name: "stacks", disabled: busy, click: () => void readStacks(scene, job) }, reading === job.id ? "reading ..." : said ? "read again" : "read the stacks"), " ",
-    el("span", { class: "quiet" }, "A debugger stops each rank for about a second, as headrace stack does; on other hosts their collectors do it.")));
+    el("span", { class: "quiet" }, "A debugger stops each rank for about a second, longer on a busy machine, as headrace stack does; on other hosts their collectors do it. One reading shows one moment: read again to see what stays.")));
   if (typeof said === "string") scene.place.append(el("p", { class: "problem" }, said));
   else if (said) scene.place.append(el("p", { class: "sums" }, sum("stacks", said.here - said.left_out, `${said.here - said.left_out} of ${said.size}`, "ranks"), sum("groups", said.groups.length + said.groups_left_out, short(said.groups.length + said.groups_left_out), "different stacks"),
     el("span", { class: "quiet" }, `read at ${date(said.time)}, in ${seconds(said.seconds)}; the smallest group is first${said.groups_left_out ? `; ${said.groups_left_out} groups are left out` : ""}`)),
@@ -100,8 +100,7 @@ function draw(scene: Scene, [findings, named, reports, deaths, files]: [Finding[
   scene.place.append(el("dl", { class: "facts" }, ...facts.filter(([, text]) => text).flatMap(([name, text]) => [el("dt", {}, name), el("dd", {}, text)])));
   const now = scene.news.jobs?.[job.key];
   if (now && now.running) {
-    const list = (counts: Record<string, number>, word: string): string => Object.entries(counts).map(([name, count]) => `${word}${name}: ${count}`).join(", ");
-    scene.place.append(el("p", {}, `Now ${now.running} ranks run: ${list(now.functions, "")}. `, Object.keys(now.waits_for).length ? `Waited for: ${list(now.waits_for, "rank ")}.` : "Nobody has waited for another for long."));
+    scene.place.append(el("p", {}, `Now ${ranksNow(now, job)} ${functionsOf(now)}. ${waitsOf(now)}`));
   }
   for (const each of deaths) scene.place.append(el("p", { class: "problem", "data-died": each.ranks }, `${date(each.time)}: ${each.count > 1 ? "ranks" : "rank"} ${each.ranks} ended without MPI_Finalize.`));
   const slow = slowRank(scene, named);

@@ -3,7 +3,7 @@ import { el, sum } from "../dom";
 import { bytes, share, short } from "../format";
 import { table } from "../table";
 import type { Link } from "../types";
-import { passes, type Scene, type View } from "../view";
+import { passes, period, type Scene, type View } from "../view";
 import { open } from "./hosts";
 import { jobsColumn } from "./jobs";
 
@@ -41,7 +41,7 @@ function draw(scene: Scene, said: Link[]): void {
   scene.place.append(el("p", { class: "sums" }, sum("links", links.length, String(links.length)), sum("down", down, String(down)), sum("with errors", faulty, String(faulty)),
     sum("received", links.reduce((all, link) => all + (link.rx ?? 0), 0), `${bytes(links.reduce((all, link) => all + (link.rx ?? 0), 0))}/s`),
     sum("sent", links.reduce((all, link) => all + (link.tx ?? 0), 0), `${bytes(links.reduce((all, link) => all + (link.tx ?? 0), 0))}/s`)),
-  el("p", { class: "quiet" }, "Links that are down first, then those with errors, then the busiest. Choose a node to see how much each rank on it sends."), linkTable(scene, links));
+  el("p", { class: "quiet" }, `${period(scene.address.from)} Links that are down first, then those with errors, then the busiest. Of the jobs on a node, those are first that move most in the direction in which the link is busier: what their ranks receive from other nodes, or send to them. Choose a node to see each rank.`), linkTable(scene, links));
 }
 
 export const links: View = { name: "links", title: "Links", needsJob: false, load: (address) => ask<Link[]>("links", { from: address.from, to: address.to }), draw };

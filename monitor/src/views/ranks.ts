@@ -5,6 +5,7 @@ import { table } from "../table";
 import type { RankRow, Slowest } from "../types";
 import { passes, type Scene, type View } from "../view";
 import { open } from "./hosts";
+import { howOften } from "./slow";
 
 /** A share of the rank's time. Waits are part of calls, and lengths of calls an estimate, so the sum might exceed the whole. */
 const of = (row: RankRow, time: number): number => Math.min(1, time / 1e9 / Math.max(1e-3, row.seconds));
@@ -21,7 +22,7 @@ function draw(scene: Scene, [said, named]: [RankRow[], Slowest]): void {
   scene.place.append(el("p", { class: "sums" }, sum("ranks", rows.length, String(rows.length)), sum("calls", add("calls"), short(add("calls"))),
     sum("messages", add("sent"), short(add("sent"))), sum("bytes", add("sent_bytes"), bytes(add("sent_bytes"))),
     sum("wait", add("wait_ns"), seconds(add("wait_ns") / 1e9))));
-  if (slowest) scene.place.append(el("p", { "data-slowest": slowest.rank }, `The others wait for rank ${slowest.rank} (pid ${slowest.pid} on ${slowest.host}${slowest.cpus ? `, CPUs ${slowest.cpus}` : ""}${slowest.gpu ? `, GPU ${slowest.gpu}` : ""}): it waits least${named.points > 1 ? `, in ${share(named.share)} of the time` : ""}.`));
+  if (slowest) scene.place.append(el("p", { "data-slowest": slowest.rank }, `The others wait for rank ${slowest.rank} (pid ${slowest.pid} on ${slowest.host}${slowest.cpus ? `, CPUs ${slowest.cpus}` : ""}${slowest.gpu ? `, GPU ${slowest.gpu}` : ""}): it waits least${named.points > 1 ? `, ${howOften(scene, named)}` : ""}.`));
   scene.place.append(table<RankRow>("ranks", [
     { title: "rank", value: (row) => row.rank },
     { title: "waiting", value: (row) => row.wait_ns, text: (row) => share(of(row, row.wait_ns)), bar: (row) => of(row, row.wait_ns) },

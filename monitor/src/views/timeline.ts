@@ -5,20 +5,29 @@ import { colour, plot, type Flag } from "../plot";
 import { table } from "../table";
 import type { Deaths, Mark, Report, Slowest, Timeline } from "../types";
 import { within, type Scene, type View } from "../view";
+import { howOften } from "./slow";
 
 /** Names a rank that chance alone would hardly make the slowest so often (python/headrace/monitor/chance.py). */
-function verdict(named: Slowest, slowest: (number | null)[]): HTMLElement {
+function verdict(scene: Scene, named: Slowest, slowest: (number | null)[]): HTMLElement {
   if (named.rank !== null) return el("p", { "data-slowest": named.rank }, named.points > 1
-    ? `Rank ${named.rank} was the slowest in ${share(named.share)} of the time (${share(named.equal)} would be an equal share): the others waited while it computed.`
-    : `Rank ${named.rank} was the slowest: the others waited while it computed.`);
+    ? `Rank ${named.rank} was the slowest ${howOften(scene, named)}: the others waited for it. ${share(named.equal)} would be an equal share.`
+    : `Rank ${named.rank} was the slowest: the others waited for it.`);
   const times = slowest.filter((rank) => rank !== null).length;
   return el("p", {}, !times ? "No rank holds the others up: all wait about as long." : times < FEW ? "No rank stands clearly apart from the others."
-    : "No rank holds the others up: it is another one each time, none more often than by chance.");
+    : "No single rank holds the others up: none is the slowest much more often than the others, and for long enough.");
 }
 
-interface Phase { level: number; marks: number; time: number; points: number; wait: number; spread: number; }
+interface Phase { level: number; marks: number; time: number; wait: number; length: number; spread: number; }
+
+/** The mean share of waiting in some points, by their lengths. */
+function over(said: Timeline, first: number, last: number): number {
+  let wait = 0, length = 0;
+  for (let point = first; point < last; point++) { wait += said.mean[point]! * said.seconds[point]!; length += said.seconds[point]!; }
+  return wait / Math.max(1e-9, length);
+}
 
 const FEW = 8; // with fewer points, a slow rank cannot be told from chance
+const MIXED = 4; // ratio of the lengths of points from which on their noise differs visibly
 const MARKS_MOST = 2000; // limit of the server (query.py)
 const palette = ["ink", "mark", "accent", "good", "bad"];
 const flags = (marks: Mark[]): Flag[] => marks.map((mark) => ({ time: mark.first, text: String(mark.level), colour: colour(palette[Math.abs(mark.level) % palette.length]!) }));
@@ -29,12 +38,12 @@ function phases(marks: Mark[], said: Timeline): Phase[] {
   let point = 0;
   marks.forEach((mark, place) => {
     const until = marks[place + 1]?.first ?? end;
-    const phase = found.get(mark.level) ?? { level: mark.level, marks: 0, time: 0, points: 0, wait: 0, spread: 0 };
+    const phase = found.get(mark.level) ?? { level: mark.level, marks: 0, time: 0, wait: 0, length: 0, spread: 0 };
     phase.marks++;
     phase.time += Math.max(0, until - mark.first);
     phase.spread = Math.max(phase.spread, mark.last - mark.first);
     while (point < said.time.length && said.time[point]! <= mark.first) point++;
-    for (; point < said.time.length && said.time[point]! <= until; point++) { phase.points++; phase.wait += said.mean[point]!; }
+    for (; point < said.time.length && said.time[point]! <= until; point++) { phase.wait += said.mean[point]! * said.seconds[point]!; phase.length += said.seconds[point]!; }
     found.set(mark.level, phase);
   });
   return [...found.values()].sort((a, b) => b.time - a.time);
@@ -48,7 +57,7 @@ function drawPhases(scene: Scene, marks: Mark[], said: Timeline): void {
       { title: "level", value: (phase) => phase.level },
       { title: "marks", value: (phase) => phase.marks },
       { title: "time", value: (phase) => phase.time, text: (phase) => seconds(phase.time) },
-      { title: "waiting", value: (phase) => phase.points ? phase.wait / phase.points : 0, text: (phase) => phase.points ? share(phase.wait / phase.points) : "-", bar: (phase) => phase.points ? phase.wait / phase.points : 0 },
+      { title: "waiting", value: (phase) => phase.length ? phase.wait / phase.length : 0, text: (phase) => phase.length ? share(phase.wait / phase.length) : "-", bar: (phase) => phase.length ? phase.wait / phase.length : 0 },
       { title: "first to last rank, most", value: (phase) => phase.spread, text: (phase) => seconds(phase.spread) },
     ], phases(marks, said), scene.again));
 }
@@ -63,9 +72,10 @@ function draw(scene: Scene, [said, marks, named, deaths, reports]: [Timeline, Ma
     scene.place.append(el("p", { class: "quiet" }, `Nothing was read${within(scene.address)}. Figures are kept for stretches of time that end in it; a longer one has some.`));
     return;
   }
-  const mean = said.mean.reduce((all, value) => all + value, 0) / said.time.length;
-  scene.place.append(el("p", { class: "sums" }, sum("points", said.time.length, short(said.time.length)), sum("waiting", mean, share(mean))), verdict(named, said.slowest));
-  const lines = [...flags(marks), ...faults(deaths, reports)].sort((a, b) => a.time - b.time);
+  const mean = over(said, 0, said.time.length);
+  scene.place.append(el("p", { class: "sums" }, sum("points", said.time.length, short(said.time.length)), sum("waiting", mean, share(mean))), verdict(scene, named, said.slowest));
+  const onset: Flag[] = named.rank !== null && named.since !== undefined && !named.start && !named.earlier ? [{ time: named.since, text: `rank ${named.rank} slow`, colour: colour("mark"), low: true }] : [];
+  const lines = [...flags(marks), ...faults(deaths, reports), ...onset].sort((a, b) => a.time - b.time);
   for (const each of deaths) scene.place.append(el("p", { class: "problem", "data-died": each.ranks }, `${date(each.time)}: ${each.count > 1 ? "ranks" : "rank"} ${each.ranks} ended without MPI_Finalize.`));
   const zoom = (from: number, to: number): void => scene.go({ from: from.toFixed(2), to: to.toFixed(2) });
   const first = plot("wait", said.time, [
@@ -79,6 +89,8 @@ function draw(scene: Scene, [said, marks, named, deaths, reports]: [Timeline, Ma
     { title: "bytes/s", values: said.bytes, colour: colour("accent"), fill: true },
     { title: "messages/s", values: said.messages, colour: colour("mark"), scale: "right", dash: 1 },
   ], { unit: bytes, right: (value) => short(value), flags: lines }, zoom);
+  const shortest = Math.min(...said.seconds), longest = Math.max(...said.seconds);
+  if (longest > MIXED * Math.max(1, shortest)) scene.place.append(el("p", { class: "quiet" }, "Older points are means of a longer time than newer ones, so they vary less."));
   scene.place.append(el("h3", {}, "Waiting and the slowest rank"), first, el("h3", {}, "Messages and bytes a second"), second);
   drawPhases(scene, marks, said);
 }

@@ -13,7 +13,7 @@ from headrace.monitor import cluster, findings, query, sums
 from headrace.monitor.collector import Collector
 from headrace.monitor.history import connect
 from headrace.monitor.hosts.gather import Gather
-from headrace.monitor.model import TEXT_MOST
+from headrace.monitor.model import OUTSIDE, TEXT_MOST
 from headrace.monitor.query import Range, Wrong
 from headrace.monitor.sealed import Late
 from headrace.monitor.stacks import stacks
@@ -36,6 +36,7 @@ class Place:
     ending: threading.Event = field(default_factory=threading.Event)
     everyone: bool = False  # show all users' jobs (--all-users)
     topology: tuple[dict, ...] = ()  # switches (--topology)
+    held: dict = field(default_factory=dict, compare=False)  # the last answers of query.held_up
 
 
 def _time(text: str, name: str) -> float | None:
@@ -104,6 +105,10 @@ def _slowest(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
     return query.culprit(db, _range(db, asked), bool(asked.get("calls")))
 
 
+def _held(db: sqlite3.Connection, _asked: Mapping[str, str]) -> object:
+    return query.held_up(db, {})
+
+
 def _marks(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
     return query.marks(db, _range(db, asked))
 
@@ -161,7 +166,7 @@ def _sums(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
 
 
 ANSWERS: dict[str, Callable[[sqlite3.Connection, Mapping[str, str]], object]] = {
-    "jobs": _jobs, "slowest": _slowest, "ranks": _ranks, "matrix": _matrix, "counters": _counters, "timeline": _timeline, "marks": _marks, "machine": _machine,
+    "jobs": _jobs, "slowest": _slowest, "held": _held, "ranks": _ranks, "matrix": _matrix, "counters": _counters, "timeline": _timeline, "marks": _marks, "machine": _machine,
     "nodes": _nodes, "links": _links, "users": _users, "gpus": _gpus, "inside": _inside, "findings": _findings, "reports": _reports, "deaths": _deaths, "series": _series, "sums": _sums}
 
 
@@ -176,7 +181,7 @@ def answer(place: Place, name: str, asked: Mapping[str, str]) -> object:
     db = connect(place.path, _ANSWER_SECONDS)
     db.ending = place.ending
     try:
-        return ANSWERS[name](db, asked)
+        return query.held_up(db, place.held) if name == "held" else ANSWERS[name](db, asked)
     except sqlite3.OperationalError as error:
         ended = db.ended(error)
         raise (ended if isinstance(ended, Exception) else Late("the monitor ends")) from None
@@ -214,7 +219,7 @@ def news(place: Place) -> dict:
     for reading in state.sweep.readings:
         job = now.setdefault(reading.rank.job, {"running": 0, "functions": {}, "waits_for": {}})
         job["running"] += not reading.ended
-        for name, value in (("functions", reading.function or ("" if reading.ended else "computing")), ("waits_for", reading.waits_for)):
+        for name, value in (("functions", reading.function or ("" if reading.ended else OUTSIDE)), ("waits_for", reading.waits_for)):
             if value not in (None, ""):
                 job[name][str(value)] = job[name].get(str(value), 0) + 1
     for job in now.values():  # keeps the functions with the most ranks

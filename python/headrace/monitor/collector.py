@@ -92,8 +92,14 @@ class Collector:
                 self._publish(State(self.state.round + 1, self.state.time, self.state.details_round, self.state.sweep, self.state.machine,
                                     [f"the collector failed ({type(error).__name__}: {error}) and tries again"], time.thread_time(), *self._of_functions(None)))
             now = time.monotonic()
-            begin = self.due = max(begin + self.period, now - self.period)
+            begin = self.due = self._next(begin, now)
             self._stop.wait(max(0.0, begin - now))
+
+    def _next(self, begin: float, now: float) -> float:
+        """Returns when the next round begins, if the last one was due at `begin` and has ended at `now`. Rounds that were missed are not made up for: rates
+        of a few milliseconds would be noise."""
+        due = begin + self.period
+        return due if due > now else now + self.period / 2
 
     def round(self) -> None:
         now = time.monotonic()
@@ -110,6 +116,7 @@ class Collector:
             self.alerts.look(sweep, machine)
         if self.history:
             kept = now >= self._machine_due
+            self.history.least = self.period / 2
             self.history.write(sweep, machine if kept else {})
             if kept:
                 self._machine_due = now + max(_MACHINE_SECONDS if self._least < 1 else 0.0, sum(map(len, machine.values())) / _MACHINE_ROWS) - 0.5 * self._least

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from headrace.doctor.check import run_all
 from headrace.doctor.finding import LEVELS
 from headrace.doctor.job import CHECKS
-from headrace.doctor.job.facts import Job, JobFacts, Rank
+from headrace.doctor.job.facts import Job, JobFacts, Rank, Slowest
 from headrace.monitor import query
 from headrace.monitor.query import Range
 from headrace.monitor.schema import SAMPLES
@@ -63,7 +63,15 @@ def facts(db: sqlite3.Connection, part: Range) -> JobFacts:
         values[number]["wait.time"] = row["wait_ns"]
         about = {"host": row["host"], "pid": row["pid"], "program": program, "cores": row["cpus"], "gpus": row["gpu"]}
         ranks.append(Rank(number, about, Kept(began, began + row["seconds"], values[number], tables[number]), True))
-    return JobFacts([Job(key, size, ranks)] if ranks else [])
+    return JobFacts([Job(key, size, ranks, True, _slowest(db, part))] if ranks else [])
+
+
+def _slowest(db: sqlite3.Connection, part: Range) -> Slowest | None:
+    """Returns the rank that the page names, so that both agree."""
+    found = query.slowest(db, part)
+    if found["rank"] is None:
+        return None
+    return Slowest(found["rank"], found["share"], found["until"] - found["since"] if "since" in found else None)
 
 
 def findings(db: sqlite3.Connection, part: Range) -> list[dict]:

@@ -84,6 +84,7 @@ class History:
         self.path = path
         self.most_bytes = most_bytes
         self.limits = limits or Limits()
+        self.least = 0.0  # seconds; readings that are closer together are one point of the history
         self.remarks: list[str] = []  # remarks for the user, such as files set aside
         self.trouble = ""  # reason why nothing is written now
         self._again = 0.0  # time of the next attempt after a failure
@@ -160,7 +161,7 @@ class History:
             return
         try:
             self.db.execute("BEGIN IMMEDIATE")
-            self.writer.write(sweep, machine)
+            self.writer.write(sweep, machine, self.least)
             self.db.execute("COMMIT")
             self.writer.kept()
             self.trouble = ""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+OUTSIDE = "outside MPI"  # the name of the state of a rank that is in no MPI function: it may compute, sleep, or read files
 TEXT_MOST = 120  # maximum characters of any name from a page
 COMMAND_MOST = 400  # maximum characters of a command line
 REPORT_MOST = 500  # maximum characters of a report of the checker
@@ -118,7 +119,7 @@ class Reading:
     brief: Brief
     ended: bool = False
     details: Details | None = None  # None: not requested
-    function: str = ""  # current MPI function; "": none, the program is computing
+    function: str = ""  # current MPI function; "": none
     waits_for: int | None = None  # rank for which this one has been waiting, if for longer than a moment
     marks: tuple[Mark, ...] = ()  # the last ones, with details
     died: bool = False

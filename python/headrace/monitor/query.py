@@ -6,6 +6,7 @@ a part use the spans that end in it.
 
 from __future__ import annotations
 
+import math
 import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -27,7 +28,11 @@ HOSTS_MOST = 8  # maximum number of hosts whose figures over time are in one ans
 CALLS_MOST = 8  # maximum number of functions that are compared between a rank and the others
 _WAITS_LEAST = 0.02  # share of the time from which on a function is named as the one in which ranks wait
 _POINTS_OF_SOME = 200  # maximum number of points that are combined for selected ranks
-_POINTS_FEW = 8  # fewer points than this are too few to count how often a rank is the slowest
+_OVER_SECONDS, _OVER_POINTS = 15.0, 3  # a rank holds the others up no longer if another one has been the slowest for that long
+_WITHIN_LEAST = 2  # seconds
+_START_PART = 0.25  # maximum part of an interval that its first point is, if the rank is named from the start of its job
+HELD_MOST = 32  # maximum number of running jobs whose slowest rank is in one answer
+_HELD_SECONDS = 5.0  # for which it is kept
 _SUMS = ("calls", "mpi_ns", "wait_ns", "sent", "sent_bytes", "received", "received_bytes")
 _GAUGES = ("posted", "unexpected", "unexpected_bytes")
 
@@ -195,7 +200,7 @@ def counters(db: sqlite3.Connection, part: Range, kind: str, by_rank: bool = Fal
 
 
 def calls(db: sqlite3.Connection, part: Range) -> list[dict]:
-    """Returns the counters of MPI functions, the seconds and ranks that they cover, and the rank whose calls take longest, if there are several.
+    """Returns the counters of MPI functions, the seconds and ranks that they cover, and the rank whose calls take longest, also if no other one calls the function.
     `median`, `p99`: nanoseconds that 50 % and 99 % of the calls do not exceed, and `durations`: calls by the beginning of their class; None and
     empty for runs of older versions, and where no call was counted by duration."""
     began, seen = db.execute("SELECT began, seen FROM jobs WHERE id = ?", (part.job,)).fetchone()
@@ -213,7 +218,7 @@ def calls(db: sqlite3.Connection, part: Range) -> list[dict]:
         classes = durations.whole(lengths.get(name, {}), number)
         found.append({"name": name, "count": number, "bytes": sum(row[2] for row in rows), "ns": sum(row[3] for row in rows), "seconds": seconds, "ranks": count,
                       "median": durations.quantile(classes, 0.5), "p99": durations.quantile(classes, 0.99), "durations": list(classes.items()),
-                      "worst": means[-1][1] if len(means) > 1 else None})
+                      "worst": means[-1][1] if means else None})
     return found
 
 
@@ -265,55 +270,81 @@ def series(db: sqlite3.Connection, part: Range, kind: str) -> dict:
 
 
 def timeline(db: sqlite3.Connection, part: Range, most: int = POINTS_MOST) -> dict[str, list]:
-    """Returns columns over time: the fields of Point, with messages and bytes per second. If there are more spans than a screen can
+    """Returns columns over time: end and length of each point, and the fields of Point, with messages and bytes per second. If there are more spans than a screen can
     show, one represents several; its values are typical, except for the slowest rank and the peaks."""
     spans = db.execute("SELECT spans.id, began, ended, points.* FROM spans JOIN points ON span = spans.id WHERE job = ? AND what = ? "
                        "AND ended > ? AND ended <= ? ORDER BY ended", (part.job, SAMPLES, *part.times())).fetchall()
-    columns: dict[str, list] = {name: [] for name in ("time", *Point._fields)}
+    columns: dict[str, list] = {name: [] for name in ("time", "seconds", *Point._fields)}
     for span, began, ended, _, *figures in spans[::-(-len(spans) // most) or 1]:
         seconds = max(1e-3, ended - began)
         found = Point(*figures) if part.ranks is None else of_span(db, span, seconds, part.has)
         found = found._replace(messages=round(found.messages / seconds, 1), bytes=round(found.bytes / seconds))
-        for name, value in zip(columns, (ended, *found)):
+        for name, value in zip(columns, (ended, round(seconds, 3), *found)):
             columns[name].append(value)
     return columns
 
 
+def _line(db: sqlite3.Connection, part: Range) -> list[tuple[float, float, int | None, float]]:
+    """Returns begin, end and slowest rank of the points, and how much less that rank waits than the mean; of evenly spread ones for selected ranks."""
+    where = "WHERE job = ? AND what = ? AND ended > ? AND ended <= ? ORDER BY ended", (part.job, SAMPLES, *part.times())
+    if part.ranks is None:
+        return db.execute(f"SELECT began, ended, slowest, mean - least FROM spans JOIN points ON span = spans.id {where[0]}", where[1]).fetchall()
+    spans = db.execute(f"SELECT id, began, ended FROM spans {where[0]}", where[1]).fetchall()
+    points = [(began, ended, of_span(db, span, ended - began, part.has)) for span, began, ended in spans[::-(-len(spans) // _POINTS_OF_SOME) or 1]]
+    return [(began, ended, point.slowest, point.mean - point.least) for began, ended, point in points]
+
+
+def _waits(db: sqlite3.Connection, part: Range, began: float, ended: float) -> list[tuple[int, float]]:
+    """Returns the ranks and the share of that time that each waits."""
+    return [(rank, min(1.0, wait / 1e9 / max(1e-3, ended - began))) for rank, wait in db.execute(
+        "SELECT rank, sum(wait_ns) FROM samples JOIN spans ON spans.id = span WHERE job = ? AND what = ? AND spans.ended > ? AND spans.ended <= ? GROUP BY rank",
+        (part.job, SAMPLES, began, ended)) if part.has(rank)]
+
+
 def slowest(db: sqlite3.Connection, part: Range) -> dict:
-    """Returns the rank that holds up the others, if that is more than chance (`rank`; None: no rank), its share of the time, the
-    share expected of equal ranks, and the number of points."""
-    line = timeline(db, part, POINTS_MOST if part.ranks is None else _POINTS_OF_SOME)["slowest"]
-    rows = ranks(db, part)
-    rank, times = chance.often(line, len(rows))
-    if rank is None and len(line) < _POINTS_FEW:
-        rank = chance.apart([(row["rank"], row["wait_ns"] / 1e9 / max(1e-3, row["seconds"])) for row in rows])
-        times = line.count(rank) if rank is not None else 0
-    return {"rank": rank, "share": round(times / max(1, len(line)), 4), "equal": round(1 / max(1, len(rows)), 4), "points": len(line)}
+    """Returns the rank that holds up the others (chance.py; `rank`; None: no rank), and data on it: `share` of the time in which it is the slowest, `equal`: the
+    share expected of equal ranks, its host and cores, and the share of its time outside MPI. All of these, except `equal`, are about the interval from `since` to
+    `until`, in which it is the slowest most of the time, or, without these, about the whole time. `within`: seconds by which both ends may be off.
+    `goes_on`: the interval includes the newest figures, or ended only a moment before them. `earlier`: it may have begun before the chosen time. `start`: it has begun with the job."""
+    line, rows = _line(db, part), ranks(db, part)
+    seen = [chance.Seen(max(1e-3, ended - began), rank, margin) for began, ended, rank, margin in line]
+    held = chance.find(seen, [(row["rank"], row["wait_ns"] / 1e9 / max(1e-3, row["seconds"])) for row in rows], lambda first, last: _waits(db, part, line[first][0], line[last - 1][1]))
+    row = next((row for row in rows if held and row["rank"] == held.rank), None)
+    found = {"rank": row and held.rank, "share": round(held.share, 4) if row else 0.0, "equal": round(1 / max(1, len(rows)), 4), "points": len(line)}
+    if row is None:
+        return found
+    found.update(host=row["host"], cpus=row["cpus"], gpu=row["gpu"])
+    used = row["mpi_ns"], row["wait_ns"], row["seconds"]
+    if not held.whole:
+        first, last = held.first, held.last
+        goes_on = line[-1][1] - line[last - 1][1] < max(_OVER_SECONDS, _OVER_POINTS * seen[-1].seconds)
+        if goes_on:
+            last = len(line)
+        since, until = max(part.began or 0.0, line[first][0]), line[last - 1][1]
+        lengths = [each.seconds for each in (*seen[max(0, first - 1):first + 1], *seen[last - 1:last + 1])]
+        # A monitor that was started late has one point for the time before.
+        from_start = first == 0 and seen[0].seconds <= max(10.0, _START_PART * (until - since)) and line[0][0] - db.execute("SELECT began FROM jobs WHERE id = ?", (part.job,)).fetchone()[0] < _WITHIN_LEAST
+        found.update(since=since, until=until, goes_on=goes_on, earlier=first == 0 and part.began is not None and not from_start, start=from_start, within=max(_WITHIN_LEAST, math.ceil(max(lengths) - 0.5)), share=round(chance.share(seen[first:last], held.rank), 4))
+        used = db.execute("SELECT total(mpi_ns), total(wait_ns), total(spans.ended - began) FROM samples JOIN spans ON spans.id = span "
+                          "WHERE job = ? AND what = ? AND spans.ended > ? AND spans.ended <= ? AND rank = ?", (part.job, SAMPLES, since, until, held.rank)).fetchone()
+    found["outside"] = round(1 - min(1.0, max(used[:2]) / 1e9 / max(1e-3, used[2])), 4)
+    return found
+
+
+def held_up(db: sqlite3.Connection, known: dict[tuple[str, int], dict]) -> dict[int, dict]:
+    """Returns the result of slowest() for the newest running jobs, by id. `known`: those of some seconds ago, which are used and renewed."""
+    rows = db.execute("SELECT id, key, seen FROM jobs WHERE NOT ended ORDER BY began DESC, id DESC LIMIT ?", (HELD_MOST,)).fetchall()
+    found = {number: known.get((key, int(seen // _HELD_SECONDS))) or slowest(db, Range(number)) for number, key, seen in rows}
+    known.clear()
+    known.update({(key, int(seen // _HELD_SECONDS)): found[number] for number, key, seen in rows})
+    return found
 
 
 def culprit(db: sqlite3.Connection, part: Range, calls: bool = False) -> dict:
-    """Returns the result of slowest(), and data on the rank: its host and cores, the interval in which it was the slowest most of the time (`since`,
-    `until`; `goes_on`: the interval includes the newest figures), and the share of its time outside MPI in that interval. `calls`: also what it
-    did there (see beside), and the function in which the others wait for it."""
+    """Returns the result of slowest(). `calls`: also what the rank did in that interval (see beside), and the function in which the others wait for it."""
     found = slowest(db, part)
-    rank = found["rank"]
-    row = next((row for row in ranks(db, part) if row["rank"] == rank), None)
-    if row is None:
-        return found
-    line = timeline(db, part, POINTS_MOST if part.ranks is None else _POINTS_OF_SOME)
-    began = max(part.began or 0.0, db.execute("SELECT began FROM jobs WHERE id = ?", (part.job,)).fetchone()[0])
-    times = [began, *line["time"]]
-    first, last = _most([1 if each == rank else -1 for each in line["slowest"]])
-    found.update(host=row["host"], cpus=row["cpus"], gpu=row["gpu"])
-    inner, used = part, (row["mpi_ns"], row["wait_ns"], row["seconds"])
-    if last > first:
-        found.update(since=times[first], until=times[last], goes_on=last == len(line["time"]))
-        inner = Range(part.job, times[first], times[last])
-        used = db.execute("SELECT total(mpi_ns), total(wait_ns), total(spans.ended - began) FROM samples JOIN spans ON spans.id = span "
-                          "WHERE job = ? AND what = ? AND spans.ended > ? AND spans.ended <= ? AND rank = ?", (part.job, SAMPLES, *inner.times(), rank)).fetchone()
-    found["outside"] = round(1 - min(1.0, max(used[:2]) / 1e9 / max(1e-3, used[2])), 4)
-    if calls:
-        rows = beside(db, inner, rank)
+    if calls and found["rank"] is not None:
+        rows = beside(db, Range(part.job, found["since"], found["until"]) if "since" in found else part, found["rank"])
         waits = max(rows, key=lambda row: row["others"] - row["own"], default=None)
         found.update(calls=rows[:CALLS_MOST], waits_in=waits["name"] if waits and waits["others"] - waits["own"] >= _WAITS_LEAST else "")
     return found
@@ -324,8 +355,12 @@ def beside(db: sqlite3.Connection, part: Range, rank: int) -> list[dict]:
     function were read in that time."""
     if part.whole():
         seconds = db.execute("SELECT seen - began FROM jobs WHERE id = ?", (part.job,)).fetchone()[0]
-    else:
-        seconds = db.execute("SELECT total(ended - began) FROM spans WHERE job = ? AND what = ? AND ended > ? AND ended <= ?", (part.job, CHANGES, *part.times())).fetchone()[0]
+    else:  # spans of old counters are long: those that are in the interval for the most part
+        begin, end, seconds = db.execute("SELECT min(began), max(ended), total(ended - began) FROM spans WHERE job = ? AND what = ? AND (began + ended) / 2 > ? AND (began + ended) / 2 <= ?",
+                                         (part.job, CHANGES, *part.times())).fetchone()
+        if begin is None:
+            return []
+        part = Range(part.job, begin, end, part.ranks)
     own: dict[str, int] = {}
     others: dict[str, int] = {}
     ranks = set()
@@ -336,18 +371,6 @@ def beside(db: sqlite3.Connection, part: Range, rank: int) -> list[dict]:
     scale, count = 1e9 * max(1e-3, seconds), max(1, len(ranks - {rank}))
     found = [{"name": name, "own": round(min(1.0, own.get(name, 0) / scale), 4), "others": round(min(1.0, others.get(name, 0) / scale / count), 4)} for name in own | others]
     return sorted(found, key=lambda row: (-max(row["own"], row["others"]), row["name"]))
-
-
-def _most(steps: list[int]) -> tuple[int, int]:
-    """Returns the bounds of the interval with the largest sum."""
-    best, sum_, begin, found = 0, 0, 0, (0, 0)
-    for place, step in enumerate(steps):
-        if sum_ <= 0:
-            sum_, begin = 0, place
-        sum_ += step
-        if sum_ > best:
-            best, found = sum_, (begin, place + 1)
-    return found
 
 
 def marks(db: sqlite3.Connection, part: Range) -> list[dict]:

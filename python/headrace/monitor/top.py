@@ -10,11 +10,12 @@ import json
 import sys
 import time
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from headrace.monitor import all_users, chance
 from headrace.monitor.limits import many_descriptors
-from headrace.monitor.model import SUMS, Brief, Reading, Sweep
+from headrace.monitor.model import OUTSIDE, SUMS, Brief, Reading, Sweep
 from headrace.monitor.pages import Pages
 from headrace.monitor.points import point
 from headrace.monitor.source import Source
@@ -24,7 +25,8 @@ from headrace.monitor.top_text import short, text
 __all__ = ["Row", "main", "rows", "short", "text"]
 
 _CALLS = 4  # number of functions shown: those of a job with the most time
-_LOOKS = 60  # number of readings that a live view remembers, with the slowest rank in each
+_LOOKS = 180  # number of readings that a live view remembers, with the slowest rank in each
+_NEWEST = 10.0  # seconds, within the newest of which a rank has to be the slowest
 
 
 @dataclass
@@ -50,7 +52,7 @@ class Row:
 
 
 def rows(before: Sweep, after: Sweep, seen: dict[str, deque] | None = None) -> list[Row]:
-    """`seen`: slowest ranks of earlier readings, by job; the one found now is added."""
+    """`seen`: slowest ranks of earlier readings (chance.Seen), by job; the one found now is added."""
     old = {(reading.rank.job, reading.rank.rank): reading for reading in before.readings}
     jobs: dict[str, list[Reading]] = {}
     for reading in after.readings:
@@ -76,15 +78,25 @@ def _row(job: str, readings: list[Reading], old: dict[tuple[str, int], Reading],
         changes.append((reading, change))
     found = point(((reading.rank.rank, change[2], change[1], change[3], change[4], *reading.brief[SUMS:]) for reading, change in changes), seconds)
     if old:
-        seen.append(found.slowest)
-    slowest, _ = chance.often(seen, len(readings))
-    if slowest is None:
-        slowest = chance.apart([(reading.rank.rank, min(1.0, change[2] / 1e9 / seconds)) for reading, change in changes])
+        seen.append(chance.Seen(seconds, found.slowest, found.mean - found.least))
+    slowest = _slowest(seen, [(reading.rank.rank, min(1.0, change[2] / 1e9 / seconds)) for reading, change in changes])
     return Row(job, first.program, first.size, sum(not reading.ended for reading in readings),
                round(sum(change[0] for _, change in changes) / seconds, 1), round(found.messages / seconds, 1),
                round(found.bytes / seconds, 1), found.mean, found.mpi, slowest, found.posted, found.unexpected,
                sum(reading.brief.sent for reading in readings), sum(reading.brief.sent_bytes for reading in readings),
                _functions(readings, old, seconds), _now(readings))
+
+
+def _slowest(seen: Sequence[chance.Seen], waits: Sequence[tuple[int, float]]) -> int | None:
+    """Returns the rank that holds the others up now, if that is not chance. `waits`: ranks and the share of the last interval that each waits."""
+    newest: list[chance.Seen] = []
+    for each in reversed(seen):
+        if sum(one.seconds for one in newest) >= _NEWEST:
+            break
+        newest.append(each)
+    held = chance.often(list(seen), len(waits))
+    rank = held.rank if held else chance.apart(waits)
+    return rank if rank is not None and (not newest or chance.share(newest, rank) > 0.5) else None
 
 
 def _functions(readings: list[Reading], old: dict[tuple[str, int], Reading], seconds: float) -> dict[str, float]:
@@ -120,7 +132,7 @@ def _now(readings: list[Reading]) -> dict[str, int]:
     counts: dict[str, int] = {}
     for reading in readings:
         if not reading.ended:
-            counts[reading.function or "computing"] = counts.get(reading.function or "computing", 0) + 1
+            counts[reading.function or OUTSIDE] = counts.get(reading.function or OUTSIDE, 0) + 1
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_CALLS])
 
 

@@ -11,13 +11,18 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from headrace.monitor.model import GAUGES, KINDS, PEERS, SUMS, Brief, Count, Origin, Reading, Report, Sweep, clean
-from headrace.monitor.points import keep, point
+from headrace.monitor.points import keep, of_span, point
 from headrace.monitor.schema import CHANGES, SAMPLES
 
 _ZERO = Brief()
 _NONE = Count()
 _RANK_ROW = "INSERT OR REPLACE INTO ranks VALUES (" + ", ".join("?" * 18) + ")"
-_SAMPLE_ROW = "INSERT INTO samples VALUES (" + ", ".join("?" * 12) + ")"
+# A span that is continued has rows already: sums are added to, gauges keep the maximum.
+_SAMPLE_ROW = ("INSERT INTO samples VALUES (" + ", ".join("?" * 12) + ") ON CONFLICT(span, rank) DO UPDATE SET "
+               + ", ".join(f"{name} = {name} + excluded.{name}" for name in Brief._fields[:SUMS]) + ", "
+               + ", ".join(f"{name} = max({name}, excluded.{name})" for name in Brief._fields[SUMS:]))
+_CHANGE_ROW = ("INSERT INTO changes VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT(span, kind, rank, key) DO UPDATE SET "
+               "count = count + excluded.count, bytes = bytes + excluded.bytes, ns = ns + excluded.ns")
 _MARKS_MOST = 50_000  # maximum number of marks of a job
 _KEYS_MOST = 100_000  # maximum number of names in the file, so that a program cannot make it grow without end
 
@@ -31,6 +36,7 @@ class _Known:
     totals: dict[tuple[int, int, int], Count] = field(default_factory=dict)  # (kind, rank, key)
     sampled: float = 0.0
     changed: float = 0.0
+    spans: dict[int, tuple[int, float]] = field(default_factory=dict)  # id and begin of the last span that was written, by its kind
     ended: bool = False
     marks: dict[int, int] = field(default_factory=dict)  # number of marks written, by rank
     origin: Origin = Origin()
@@ -40,6 +46,7 @@ class _Known:
 class Writer:
     def __init__(self, db: sqlite3.Connection):
         self.db = db
+        self._least = 0.0
         self.forget()
 
     def forget(self) -> None:
@@ -53,7 +60,9 @@ class Writer:
             if known.ended and known.totals:
                 known.totals = {}
 
-    def write(self, sweep: Sweep, machine: dict[str, dict[str, float]]) -> None:
+    def write(self, sweep: Sweep, machine: dict[str, dict[str, float]], least: float = 0.0) -> None:
+        """`least`: seconds; a shorter span is continued by the next reading, so that no rate is that of a moment."""
+        self._least = least
         by_job = sorted(sweep.readings, key=lambda reading: (reading.rank.job, reading.rank.rank))
         for key, readings in groupby(by_job, key=lambda reading: reading.rank.job):
             self._job(key, list(readings), sweep.time, key in sweep.unseen)
@@ -150,13 +159,18 @@ class Writer:
         known.changed = last or began
         return known
 
-    def _span(self, known: _Known, what: int, began: float, now: float) -> int:
-        cursor = self.db.execute("INSERT INTO spans(job, what, level, began, ended) VALUES (?, ?, 0, ?, ?)",
-                                 (known.id, what, min(began, now), now))
-        return cursor.lastrowid
+    def _span(self, known: _Known, what: int, began: float, now: float) -> tuple[int, float]:
+        """Returns the span that ends now, and its begin: a new one, or the last one, if that or the new one were too short."""
+        span, first = known.spans.get(what, (0, 0.0))
+        if span and 0 <= min(now - began, began - first) < self._least and self.db.execute("UPDATE spans SET ended = ? WHERE id = ? AND level = 0", (now, span)).rowcount:
+            return span, first
+        first = min(began, now)
+        span = self.db.execute("INSERT INTO spans(job, what, level, began, ended) VALUES (?, ?, 0, ?, ?)", (known.id, what, first, now)).lastrowid
+        known.spans[what] = span, first
+        return span, first
 
     def _samples(self, known: _Known, readings: list[Reading], now: float) -> None:
-        span = self._span(known, SAMPLES, known.sampled, now)
+        span, began = self._span(known, SAMPLES, known.sampled, now)
         rows, states = [], []
         for reading in readings:
             who, brief = reading.rank, reading.brief
@@ -167,12 +181,12 @@ class Writer:
             known.briefs[who.rank] = brief
             states.append((known.id, who.rank, who.pid, who.host, who.cpus, who.gpu, now, reading.ended, *brief))
         self.db.executemany(_SAMPLE_ROW, rows)
-        keep(self.db, span, point([(row[1], row[4], row[3], row[5], row[6], *row[9:]) for row in rows], now - known.sampled))
+        keep(self.db, span, of_span(self.db, span, now - began) if began < known.sampled else point([(row[1], row[4], row[3], row[5], row[6], *row[9:]) for row in rows], now - began))
         self.db.executemany(_RANK_ROW, states)
         known.sampled = now
 
     def _changes(self, known: _Known, readings: list[Reading], now: float) -> None:
-        span = self._span(known, CHANGES, known.changed, now)
+        span, _ = self._span(known, CHANGES, known.changed, now)
         changes, totals = [], []
         for reading in readings:
             for kind, counters in (reading.details or {}).items():
@@ -186,6 +200,6 @@ class Writer:
                     totals.append((known.id, *place, *counter))
                     if not gauge:
                         changes.append((span, *place, *(max(0, after - old) for after, old in zip(counter, before))))
-        self.db.executemany("INSERT OR REPLACE INTO changes VALUES (?, ?, ?, ?, ?, ?, ?)", changes)
+        self.db.executemany(_CHANGE_ROW, changes)
         self.db.executemany("INSERT OR REPLACE INTO totals VALUES (?, ?, ?, ?, ?, ?, ?)", totals)
         known.changed = now

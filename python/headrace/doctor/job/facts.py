@@ -42,10 +42,22 @@ class Rank:
 
 
 @dataclass(frozen=True)
+class Slowest:
+    """The rank that holds the others up, by the history of headrace monitor, and the share of the time in which it is the slowest: of an interval of so many
+    seconds, or of the whole time."""
+
+    rank: int
+    share: float
+    seconds: float | None
+
+
+@dataclass(frozen=True)
 class Job:
     name: str
     size: int
     ranks: Sequence[Rank]
+    history: bool = False  # `slowest` is known; counters alone do not tell how the waits were distributed over time
+    slowest: Slowest | None = None  # None: no single rank
 
 
 @dataclass(frozen=True)

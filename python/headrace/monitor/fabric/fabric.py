@@ -67,5 +67,5 @@ class Fabric:
                 figures[f"{place}.{name}"] = round(rate, 3)
         traffic = [figures[name] for name in (f"{place}.rx", f"{place}.tx") if name in figures]
         if traffic and port.speed:
-            figures[f"{place}.use"] = round(max(traffic) / port.speed, 5)
+            figures[f"{place}.use"] = round(min(1.0, max(traffic) / port.speed), 5)  # the link buffers some packets
         return figures
