@@ -300,7 +300,8 @@ void absent(const check::Environment& mpi) {
 }  // namespace
 
 // These replace the system's functions, for the library, too.
-extern "C" [[gnu::visibility("default")]] long sysconf(int name) {  // NOLINT(readability-inconsistent-declaration-parameter-name)
+extern "C" [[gnu::visibility("default")]] long sysconf(
+    int name) {  // NOLINT(readability-inconsistent-declaration-parameter-name)
   static const auto real = reinterpret_cast<long (*)(int)>(::dlsym(RTLD_NEXT, "sysconf"));
   return name == _SC_NPROCESSORS_ONLN && many_processors ? 64 : real(name);
 }
