@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -417,6 +418,40 @@ void revoke() {
   free_all(comms);
 }
 
+// Rank 1 receives a message without having heard that its communicator is revoked. The send ends with the error if
+// the message has not been received, and otherwise the message is what was sent, although the sender then changes it.
+void revoked_data() {
+  for (const int count : {1, 100'000}) {
+    MPI_Comm comm;
+    CHECK_OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    CHECK_OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+    std::vector<int> data(static_cast<std::size_t>(count), 5);
+    int code = MPI_SUCCESS, other = MPI_SUCCESS;
+    MPI_Request request;
+    CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
+    if (rank == 0) {
+      CHECK_OK(MPI_Issend(data.data(), count, MPI_INT, 1, 1, comm, &request));
+      CHECK_OK(MPIX_Comm_revoke(comm));
+      code = check::error_class(MPI_Wait(&request, MPI_STATUS_IGNORE));
+      std::fill(data.begin(), data.end(), 6);
+    } else if (rank == 1) {
+      std::fill(data.begin(), data.end(), -1);
+      ::usleep(100'000);
+      code = check::error_class(MPI_Recv(data.data(), count, MPI_INT, 0, 1, comm, MPI_STATUS_IGNORE));
+      for (const int each : data) CHECK(each == 5 || (each == -1 && code != MPI_SUCCESS));
+    }
+    if (rank < 2) {
+      CHECK(code == MPI_SUCCESS || code == MPIX_ERR_REVOKED);
+      CHECK_OK(MPI_Sendrecv(&code, 1, MPI_INT, 1 - rank, 3, &other, 1, MPI_INT, 1 - rank, 3, MPI_COMM_WORLD,
+                            MPI_STATUS_IGNORE));
+      // The revocation may end the receive of a message that has matched.
+      const int sent = rank == 0 ? code : other, received = rank == 0 ? other : code;
+      CHECK(sent == received || sent == MPI_SUCCESS);
+    }
+    CHECK_OK(MPI_Comm_free(&comm));
+  }
+}
+
 // Duplicates MPI_COMM_WORLD, and asserts that MPI_ANY_TAG is not used; `all`: on all ranks, else not on the last one.
 MPI_Comm without_any_tag(bool all) {
   MPI_Comm made;
@@ -634,6 +669,7 @@ int main(int argc, char** argv) {
                {"parts", parts},
                {"completed_elsewhere", completed_elsewhere},
                {"revoke", revoke},
+               {"revoked_data", revoked_data},
                {"asserted", asserted},
                {"asserted_revoke", asserted_revoke},
                {"cut", cut},

@@ -38,7 +38,7 @@ bool end_unanswered(void* /*argument*/) {
   std::erase_if(state.sends, ended);
   std::vector<Unanswered> left;
   std::ranges::copy_if(state.sends, std::back_inserter(left), has_left);
-  // Whatever these processes have sent is there, as they left after that.
+  // All that these processes have sent can be received now, as they left after that.
   for (const Unanswered& each : left) {
     transport::Transport& transport = *peer_of(each.proc).transport;
     for (int rounds = 0; !ended(each) && rounds < kMostRounds && transport.progress(); ++rounds) {
