@@ -319,6 +319,8 @@ class Channel {
   // Ends a send unless a receive has matched it: as cancelled, or with Transfer::why.
   void ask_to_cancel(ChannelOperation& operation);
   void end_unmatched(ChannelOperation& operation);
+  // Copies or packs the data of a persistent send, if it must be.
+  Status copy_to_start(ChannelOperation& operation);
   // Receives the first `fits` bytes of data that the transport keeps at the sender.
   void land(ChannelOperation& operation, Peer& from, const Completion& completion, std::size_t fits,
             transport::RendezvousData data);

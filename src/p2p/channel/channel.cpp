@@ -7,6 +7,7 @@
 #include <cstring>
 #include <iterator>
 #include <mutex>
+#include <new>
 
 #include "base/clock.hpp"
 #include "base/knobs.hpp"
@@ -180,9 +181,13 @@ void Channel::finish(ChannelOperation& operation, const Completion& completion) 
     return;
   }
   Request& pair = *whole->request;
-  if (request.is_receive_) {
-    pair.completion_ = completion;
-    pair.detail_ = completion.error.ok() ? std::string() : take_detail();
+  const Status earlier = pair.completion_.error;
+  if (request.is_receive_) pair.completion_ = completion;
+  if (!earlier.ok()) {
+    pair.completion_.error = earlier;
+  } else if (!completion.error.ok()) {
+    pair.completion_.error = completion.error;
+    pair.detail_ = take_detail();
   }
   request.phase_ = Request::Phase::kDone;
   give(operation);
@@ -270,34 +275,48 @@ bool Channel::try_end_unanswered() {
   return !left.empty();
 }
 
+Status Channel::copy_to_start(ChannelOperation& operation) {
+  if (!operation.type && !operation.buffered) return kOk;
+  operation.copy.reset(new (std::nothrow) std::byte[operation.bytes + 1]);
+  if (operation.copy == nullptr)
+    return fail(Errc::kNoMem, "no memory for a copy of the %zu bytes of a persistent send", operation.bytes);
+  if (!operation.type) {
+    if (operation.bytes != 0) std::memcpy(operation.copy.get(), operation.data, operation.bytes);
+    return kOk;
+  }
+  const LibraryGuard guard;
+  operation.data = operation.copy.get();
+  return layout::pack(operation.view, 0, operation.bytes, operation.data);
+}
+
+// After an error, the request is inactive.
 Status Channel::start(Request& request) {
   ChannelOperation& operation = *request.operation_;
   const std::lock_guard<ChannelLock> guard(lock_);
+  Queues& here = *queues(request.context_);
+  if (here.look_first()) [[unlikely]]
+    HR_TRY(here.ended());
+  Peer* to = nullptr;
+  ChannelOperation* apart = nullptr;
+  if (!request.is_receive_) {
+    HR_TRY(peer(request.proc_, &to));
+    HR_TRY(copy_to_start(operation));
+    if (operation.buffered) {
+      apart = take(false, {request.context_, request.source_, request.tag_}, request.proc_, ChannelUser{});
+      if (apart == nullptr) return no_memory();
+    }
+  }
   request.begin();
   request.completion_ = {};
   request.active_ = true;
   if (request.is_receive_) {
-    begin_receive(operation, *queues(request.context_));
+    begin_receive(operation, here);
     return kOk;
   }
-  if (operation.type) {
-    const LibraryGuard library;
-    operation.copy = std::make_unique_for_overwrite<std::byte[]>(operation.bytes);
-    operation.data = operation.copy.get();
-    HR_TRY(layout::pack(operation.view, 0, operation.bytes, operation.data));
-  } else if (operation.buffered) {
-    operation.copy = std::make_unique_for_overwrite<std::byte[]>(operation.bytes + 1);
-    std::memcpy(operation.copy.get(), operation.data, operation.bytes);
-  }
-  Peer* to = nullptr;
-  HR_TRY(peer(request.proc_, &to));
-  if (!operation.buffered) {
+  if (apart == nullptr) {
     begin_send(*to, operation);
     return kOk;
   }
-  ChannelOperation* apart =
-      take(false, {request.context_, request.source_, request.tag_}, request.proc_, ChannelUser{});
-  if (apart == nullptr) return no_memory();
   apart->plain = false;
   apart->copy = std::move(operation.copy);
   apart->data = apart->copy.get();

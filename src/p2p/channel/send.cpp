@@ -150,6 +150,12 @@ void Channel::begin_send(Peer& to, ChannelOperation& operation) {
   const std::size_t eager_bytes = to.proc != own_ ? to.eager_bytes : knobs().eager_bytes;
   const bool kept = !request.synchronous_ && operation.bytes <= eager_bytes;
   count_start(to, operation, kept);
+  if (!kept) {
+    // Nothing ends a send that begins after its context.
+    Completion completion;
+    completion.error = queues(request.context_)->ended();
+    if (!completion.error.ok()) return finish(operation, completion);
+  }
   if (to.proc != own_) {
     if (to.controls.empty() && to.queued.empty() && try_send(to, operation)) return;
     request.phase_ = Request::Phase::kQueued;
