@@ -18,11 +18,15 @@
 // the channels. Everything that depends on one of them then ends, including receives from any source: jobs that
 // continue after failures use no channels.
 //
+// End: a process leaves MPI without waiting for others of its host, and a send that is being cancelled ends when its
+// receiver has left (Transport::has_left()). Between hosts, channels stay open until all processes of the job have
+// called MPI_Finalize.
+//
 // Progress: a wait polls its channel, and occasionally all others (channel 0 under its lock, which it only tries to
 // take). Channel 0 polls the others in a hook. A sleeping thread is woken by its channel's doorbell, and checks the
 // others at the end of each short sleep.
 //
-// Owner: p2p/, from the first at() to finalize(). Threads: all member functions take the channel's lock themselves.
+// Owner: p2p/, from the first at() to close(). Threads: all member functions take the channel's lock themselves.
 // Order of locks: a thread that holds a channel's lock may wait for the library lock; one that holds the library lock
 // only tries to take a channel's. Callers must not hold the library lock (LibraryLock::suspend()). Memory order: a
 // request's completion flag is released by the completing thread and acquired by Request::complete(); everything else
@@ -111,7 +115,7 @@ struct ChannelOperation {
     transport::Sink sink;
     bool active = false;
     bool cancelled = false;  // the receiver has not matched the message, and declines the data
-    Status why;              // the error with which a send ends, if its context has ended
+    Status why;              // the error with which an unmatched send ends, if its context has ended
     std::string text;        // of that error
   };
   Transfer transfer;
@@ -174,6 +178,9 @@ class Channel {
   [[nodiscard]] bool may_have_pending(std::uint32_t context);
   // Makes a round of progress for other channels; does nothing if the lock is taken.
   bool try_round();
+  // Ends sends whose receivers have left MPI without answering a request to cancel them. Called with the library lock:
+  // true if a send has ended; does nothing if the lock of the channel is taken.
+  bool try_end_unanswered();
   // True if messages of which the program has no handle, or that wait for space, have not left this process yet, and
   // may still do so.
   [[nodiscard]] bool has_unsent() noexcept;
@@ -213,11 +220,18 @@ class Channel {
     transport::Transport* memory = nullptr;
     bool rendezvous = false;  // the transport moves long messages
     bool connected = false;
+    bool asked_to_open = false;  // it has been asked to open the channel
     bool failed = false;
     bool busy = false;
     std::vector<Control> controls;
     IntrusiveList<Request, &Request::link_> queued;
     IntrusiveList<Request, &Request::link_> streams;
+  };
+
+  // A send that its receiver has been asked to drop. It may have ended; operation_of() tells.
+  struct Unanswered {
+    int proc;
+    std::uint64_t cookie;
   };
 
   // Null for a number out of range, which only a message can contain.
@@ -302,6 +316,11 @@ class Channel {
   void fetch(ChannelOperation& operation, int from, const Envelope& envelope, std::size_t bytes, std::uint64_t sender,
              std::uint64_t address, transport::RendezvousData data);
   Status send_ready(Peer& to, ChannelOperation& operation, const transport::Header& header);
+  // Ends a send unless a receive has matched it: as cancelled, or with Transfer::why.
+  void ask_to_cancel(ChannelOperation& operation);
+  void end_unmatched(ChannelOperation& operation);
+  // Copies or packs the data of a persistent send, if it must be.
+  Status copy_to_start(ChannelOperation& operation);
   // Receives the first `fits` bytes of data that the transport keeps at the sender.
   void land(ChannelOperation& operation, Peer& from, const Completion& completion, std::size_t fits,
             transport::RendezvousData data);
@@ -359,6 +378,8 @@ class Channel {
   std::size_t failures_ = 0;  // number of failed processes that it knows; written under both locks
   std::vector<std::unique_ptr<Peer>> peers_;
   std::vector<Peer*> busy_;
+  std::vector<Unanswered> unanswered_;
+  std::atomic<bool> has_unanswered_{false};      // for threads without the lock
   std::vector<std::unique_ptr<Queues>> queues_;  // indexed by the number of the context
   ChannelOperation* free_ = nullptr;
   std::vector<Unexpected*> spare_;  // records of kSpareBytes
@@ -401,8 +422,13 @@ void find_members_with(int (*process_in)(const Object& communicator, int source)
 void tidy_with(void (*tidy)());
 // Makes a round of channel 0, and of the others, unless another thread has the library lock.
 void progress_others();
-// Sends the messages that wait for space, then closes the channels. Threads: library lock.
-void finalize();
+// Makes a round of progress on all channels. Threads: library lock.
+bool poll();
+// Sends the messages that wait for space. The channels stay open, as processes that still send may cancel a message.
+// Threads: library lock.
+void drain();
+// Threads: library lock.
+void close();
 
 // Call after a test or probe that has found nothing, without locks: occasionally makes progress on the other channels,
 // and yields the core.

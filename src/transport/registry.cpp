@@ -278,13 +278,14 @@ std::span<Transport* const> active() noexcept {
   return state == nullptr ? std::span<Transport* const>{} : std::span<Transport* const>(state->active);
 }
 
-Status finalize() {
+Status finalize(void (*then)()) {
   Status first = kOk;
   if (state == nullptr) return first;
   for (auto& transport : state->owned) {
     const Status status = transport->finalize();
     if (first.ok()) first = status;
   }
+  if (then != nullptr) then();
   state.reset();
   return first;
 }

@@ -370,6 +370,8 @@ Status connect_groups(const Job& job, const PeerGroups& groups);
 void disconnect(std::span<const int> procs, bool asleep);
 
 std::span<Transport* const> active() noexcept;
-Status finalize();
+// `then`: called before the transports are destroyed, once no process of the job sends anything more between hosts, and
+// the processes of this host know that this one has left.
+Status finalize(void (*then)() = nullptr);
 
 }  // namespace hr::transport

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -417,6 +418,87 @@ void revoke() {
   free_all(comms);
 }
 
+// Starting a persistent request of a revoked communicator is an error, after which the request is inactive.
+// MPI_Startall starts the requests before it.
+void revoked_start() {
+  constexpr int kCounts[] = {1, 100'000};
+  const int peer = rank ^ 1;
+  std::vector<char> attached(1 << 20);
+  CHECK_OK(MPI_Buffer_attach(attached.data(), static_cast<int>(attached.size())));
+  MPI_Datatype every_second;
+  CHECK_OK(MPI_Type_vector(100, 1, 2, MPI_INT, &every_second));
+  CHECK_OK(MPI_Type_commit(&every_second));
+  std::vector<MPI_Comm> comms = duplicates(2);
+  const MPI_Comm good = comms[0], bad = comms[1];
+  CHECK_OK(MPI_Comm_set_errhandler(bad, MPI_ERRORS_RETURN));
+  std::vector<int> out(kCounts[1], rank), in(out.size(), -1);
+  std::vector<MPI_Request> refused, started;
+  for (const int count : kCounts) {
+    if (peer >= size) break;
+    CHECK_OK(MPI_Send_init(out.data(), count, MPI_INT, peer, 1, bad, &refused.emplace_back()));
+    CHECK_OK(MPI_Ssend_init(out.data(), count, MPI_INT, peer, 1, bad, &refused.emplace_back()));
+    CHECK_OK(MPI_Bsend_init(out.data(), count / 2, MPI_INT, peer, 1, bad, &refused.emplace_back()));
+    CHECK_OK(MPI_Recv_init(in.data(), count, MPI_INT, peer, 1, bad, &refused.emplace_back()));
+    CHECK_OK(MPI_Ssend_init(out.data(), count / 200, every_second, peer, 1, bad, &refused.emplace_back()));
+    CHECK_OK(MPI_Ssend_init(out.data(), count, MPI_INT, peer, 2, good, &started.emplace_back()));
+  }
+  CHECK_OK(MPI_Barrier(good));
+  CHECK_OK(MPIX_Comm_revoke(bad));
+  for (MPI_Request& each : refused) {
+    CHECK_CLASS(MPI_Start(&each), MPIX_ERR_REVOKED);
+    CHECK_OK(MPI_Wait(&each, MPI_STATUS_IGNORE));  // inactive
+  }
+  for (std::size_t i = 0; i < started.size(); ++i) {
+    MPI_Request both[] = {started[i], refused[i]};
+    CHECK_CLASS(MPI_Startall(2, both), MPIX_ERR_REVOKED);
+    CHECK_OK(MPI_Recv(in.data(), kCounts[i], MPI_INT, peer, 2, good, MPI_STATUS_IGNORE));
+    for (int at = 0; at < kCounts[i]; ++at) CHECK_EQ(in[static_cast<std::size_t>(at)], peer);
+    CHECK_OK(MPI_Waitall(2, both, MPI_STATUSES_IGNORE));
+  }
+  for (auto* const list : {&refused, &started}) {
+    for (MPI_Request& each : *list) CHECK_OK(MPI_Request_free(&each));
+  }
+  void* detached = nullptr;
+  int bytes = 0;
+  CHECK_OK(MPI_Buffer_detach(&detached, &bytes));
+  CHECK_OK(MPI_Type_free(&every_second));
+  free_all(comms);
+}
+
+// Rank 1 receives a message without having heard that its communicator is revoked. The send ends with the error if
+// the message has not been received, and otherwise the message is what was sent, although the sender then changes it.
+void revoked_data() {
+  for (const int count : {1, 100'000}) {
+    MPI_Comm comm;
+    CHECK_OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    CHECK_OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+    std::vector<int> data(static_cast<std::size_t>(count), 5);
+    int code = MPI_SUCCESS, other = MPI_SUCCESS;
+    MPI_Request request;
+    CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
+    if (rank == 0) {
+      CHECK_OK(MPI_Issend(data.data(), count, MPI_INT, 1, 1, comm, &request));
+      CHECK_OK(MPIX_Comm_revoke(comm));
+      code = check::error_class(MPI_Wait(&request, MPI_STATUS_IGNORE));
+      std::fill(data.begin(), data.end(), 6);
+    } else if (rank == 1) {
+      std::fill(data.begin(), data.end(), -1);
+      ::usleep(100'000);
+      code = check::error_class(MPI_Recv(data.data(), count, MPI_INT, 0, 1, comm, MPI_STATUS_IGNORE));
+      for (const int each : data) CHECK(each == 5 || (each == -1 && code != MPI_SUCCESS));
+    }
+    if (rank < 2) {
+      CHECK(code == MPI_SUCCESS || code == MPIX_ERR_REVOKED);
+      CHECK_OK(MPI_Sendrecv(&code, 1, MPI_INT, 1 - rank, 3, &other, 1, MPI_INT, 1 - rank, 3, MPI_COMM_WORLD,
+                            MPI_STATUS_IGNORE));
+      // The revocation may end the receive of a message that has matched.
+      const int sent = rank == 0 ? code : other, received = rank == 0 ? other : code;
+      CHECK(sent == received || sent == MPI_SUCCESS);
+    }
+    CHECK_OK(MPI_Comm_free(&comm));
+  }
+}
+
 // Duplicates MPI_COMM_WORLD, and asserts that MPI_ANY_TAG is not used; `all`: on all ranks, else not on the last one.
 MPI_Comm without_any_tag(bool all) {
   MPI_Comm made;
@@ -599,6 +681,12 @@ void cut() {
                        : t == 2 ? MPI_Probe(1 - rank, 1, comm, MPI_STATUS_IGNORE)
                                 : MPI_Send(data.data(), 100000, MPI_INT, 1 - rank, 2, comm);
       CHECK_EQ(check::error_class(code), MPIX_ERR_PROC_FAILED);
+      // Such a request cannot be started, and is inactive after that.
+      MPI_Request request;
+      CHECK_OK((t % 2 == 0 ? MPI_Send_init : MPI_Ssend_init)(&t, 1, MPI_INT, 1 - rank, 3, comm, &request));
+      CHECK_CLASS(MPI_Start(&request), MPIX_ERR_PROC_FAILED);
+      CHECK_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+      CHECK_OK(MPI_Request_free(&request));
       CHECK(check::error_class(MPI_Send(&t, 1, MPI_INT, 1 - rank, 3, comm)) != MPI_SUCCESS);
       CHECK(check::error_class(MPI_Recv(data.data(), 1, MPI_INT, 1 - rank, 3, comm, MPI_STATUS_IGNORE)) != MPI_SUCCESS);
     });
@@ -634,6 +722,8 @@ int main(int argc, char** argv) {
                {"parts", parts},
                {"completed_elsewhere", completed_elsewhere},
                {"revoke", revoke},
+               {"revoked_start", revoked_start},
+               {"revoked_data", revoked_data},
                {"asserted", asserted},
                {"asserted_revoke", asserted_revoke},
                {"cut", cut},

@@ -1,6 +1,7 @@
 // Buffered sends and the buffers attached for them to the process, a communicator or a session (MPI 5.0 section 3.6).
 #include "bind/impl.hpp"
 #include "bind/impl/request_support.hpp"
+#include "comm/failure.hpp"
 #include "comm/session.hpp"
 #include "p2p/buffered.hpp"
 #include "p2p/task.hpp"
@@ -78,6 +79,7 @@ class PersistentBuffered final : public p2p::RequestState {
         envelope_(envelope),
         comm_(&comm) {}
   Status start(p2p::Request& request) override {
+    if (comm::is_revoked(*comm_)) return comm::revoked_error();
     HR_TRY(pool_for(*comm_).send(data_, proc_, envelope_));
     request.active_ = true;
     request.finish(p2p::Completion{});

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <mutex>
+#include <new>
 
 #include "base/clock.hpp"
 #include "base/knobs.hpp"
@@ -34,6 +36,8 @@ constexpr unsigned kLookAtOthers = 256;
 constexpr double kSleepSeconds = 500e-6;
 // Arrivals on the second transport do not end a sleep.
 constexpr double kSleepBesideSecond = 200e-6;
+// More rounds than a ring has messages.
+constexpr int kMostRoundsToEmpty = 1 << 16;
 
 // Called by a transport under the channel's lock; may wait for the library lock.
 void fail_process(int proc, Status why) {
@@ -177,9 +181,13 @@ void Channel::finish(ChannelOperation& operation, const Completion& completion) 
     return;
   }
   Request& pair = *whole->request;
-  if (request.is_receive_) {
-    pair.completion_ = completion;
-    pair.detail_ = completion.error.ok() ? std::string() : take_detail();
+  const Status earlier = pair.completion_.error;
+  if (request.is_receive_) pair.completion_ = completion;
+  if (!earlier.ok()) {
+    pair.completion_.error = earlier;
+  } else if (!completion.error.ok()) {
+    pair.completion_.error = completion.error;
+    pair.detail_ = take_detail();
   }
   request.phase_ = Request::Phase::kDone;
   give(operation);
@@ -226,45 +234,89 @@ Status Channel::cancel(Request& request) {
   } else if (request.phase_ == Phase::kQueued) {
     request.link_.unlink();  // no other process knows the request
     finish(operation, cancelled);
-  } else if (request.phase_ == Phase::kWaiting && request.proc_ == own_) {
-    arrive_cancel(own_, request.context_, cookie_of(operation));
   } else if (request.phase_ == Phase::kWaiting) {
-    control(request.proc_, channel::plain(channel::Kind::kCancel, 0, cookie_of(operation), request.context_));
-    // A connection over a network opens the channel.
-    if (peers_[static_cast<std::size_t>(request.proc_)]->whole->reaches(own_))
-      channels::ask_to_open(request.proc_, number_);
+    ask_to_cancel(operation);
   }
   return kOk;
 }
 
+void Channel::ask_to_cancel(ChannelOperation& operation) {
+  const Request& request = *operation.request;
+  const std::uint64_t cookie = cookie_of(operation);
+  if (request.proc_ == own_) return arrive_cancel(own_, request.context_, cookie);
+  control(request.proc_, channel::plain(channel::Kind::kCancel, 0, cookie, request.context_));
+  Peer& to = *peers_[static_cast<std::size_t>(request.proc_)];
+  // A connection over a network opens the channel, and stays until all processes have called MPI_Finalize.
+  if (!to.whole->reaches(own_)) return;
+  if (!std::exchange(to.asked_to_open, true)) channels::ask_to_open(request.proc_, number_);
+  unanswered_.push_back({request.proc_, cookie});
+  has_unanswered_.store(true, std::memory_order_relaxed);
+}
+
+bool Channel::try_end_unanswered() {
+  if (!has_unanswered_.load(std::memory_order_relaxed) || !lock_.try_lock()) return false;
+  const auto ended = [this](const Unanswered& each) {
+    const ChannelOperation* const send = operation_of(each.cookie, each.proc, false);
+    return send == nullptr || send->request->phase_ != Request::Phase::kWaiting;
+  };
+  std::vector<Unanswered> left;
+  std::ranges::copy_if(unanswered_, std::back_inserter(left), [this](const Unanswered& each) {
+    return peers_[static_cast<std::size_t>(each.proc)]->whole->has_left(each.proc);
+  });
+  // All that these processes have sent can be received now, as they left after that.
+  for (int rounds = 0; !left.empty() && rounds < kMostRoundsToEmpty && poll(); ++rounds) {
+  }
+  std::erase_if(left, ended);
+  for (const Unanswered& each : left) arrive_cancelled(each.proc, each.cookie);
+  std::erase_if(unanswered_, ended);
+  has_unanswered_.store(!unanswered_.empty(), std::memory_order_relaxed);
+  if (!left.empty() && sleepers_ != 0) transport_->wake();
+  lock_.unlock();
+  return !left.empty();
+}
+
+Status Channel::copy_to_start(ChannelOperation& operation) {
+  if (!operation.type && !operation.buffered) return kOk;
+  operation.copy.reset(new (std::nothrow) std::byte[operation.bytes + 1]);
+  if (operation.copy == nullptr)
+    return fail(Errc::kNoMem, "no memory for a copy of the %zu bytes of a persistent send", operation.bytes);
+  if (!operation.type) {
+    if (operation.bytes != 0) std::memcpy(operation.copy.get(), operation.data, operation.bytes);
+    return kOk;
+  }
+  const LibraryGuard guard;
+  operation.data = operation.copy.get();
+  return layout::pack(operation.view, 0, operation.bytes, operation.data);
+}
+
+// After an error, the request is inactive.
 Status Channel::start(Request& request) {
   ChannelOperation& operation = *request.operation_;
   const std::lock_guard<ChannelLock> guard(lock_);
+  Queues& here = *queues(request.context_);
+  if (here.look_first()) [[unlikely]]
+    HR_TRY(here.ended());
+  Peer* to = nullptr;
+  ChannelOperation* apart = nullptr;
+  if (!request.is_receive_) {
+    HR_TRY(peer(request.proc_, &to));
+    HR_TRY(copy_to_start(operation));
+    if (operation.buffered) {
+      apart = take(false, {request.context_, request.source_, request.tag_}, request.proc_, ChannelUser{});
+      if (apart == nullptr) return no_memory();
+    }
+  }
   request.begin();
   request.completion_ = {};
   request.active_ = true;
   if (request.is_receive_) {
-    begin_receive(operation, *queues(request.context_));
+    begin_receive(operation, here);
     return kOk;
   }
-  if (operation.type) {
-    const LibraryGuard library;
-    operation.copy = std::make_unique_for_overwrite<std::byte[]>(operation.bytes);
-    operation.data = operation.copy.get();
-    HR_TRY(layout::pack(operation.view, 0, operation.bytes, operation.data));
-  } else if (operation.buffered) {
-    operation.copy = std::make_unique_for_overwrite<std::byte[]>(operation.bytes + 1);
-    std::memcpy(operation.copy.get(), operation.data, operation.bytes);
-  }
-  Peer* to = nullptr;
-  HR_TRY(peer(request.proc_, &to));
-  if (!operation.buffered) {
+  if (apart == nullptr) {
     begin_send(*to, operation);
     return kOk;
   }
-  ChannelOperation* apart =
-      take(false, {request.context_, request.source_, request.tag_}, request.proc_, ChannelUser{});
-  if (apart == nullptr) return no_memory();
   apart->plain = false;
   apart->copy = std::move(operation.copy);
   apart->data = apart->copy.get();
@@ -438,21 +490,21 @@ bool Channel::try_end(std::uint32_t context, Status why) {
     set_detail(std::string(text));
     finish(*receive->operation_, completion);
   }
-  // A message that has left may still match, unless its communicator has ended in both processes: in that case it need
-  // not be waited for. Its data stays readable until its receiver has ended it too, or the program reuses it. So a
-  // receive may have asked for data of a send that has ended.
+  // A send that has left ends once its receiver, which may be reading the data, has dropped it, or with the data if a
+  // receive has matched it.
   for (const auto& each : all_) {
     using Phase = Request::Phase;
     Request& request = *each->request;
     const bool open = request.is_receive_ ? request.phase_ == Phase::kMoving
                                           : request.phase_ == Phase::kQueued || request.phase_ == Phase::kWaiting;
     if (request.context_ != context || !open || request.complete()) continue;
-    if (each->transfer.active) {
-      // The transport may still read the data. A receive will have it; a send ends once the receiver declines it.
-      if (request.is_receive_ || !each->transfer.why.ok()) continue;
+    if (request.is_receive_ && each->transfer.active) continue;  // the transport is writing the data
+    if (request.phase_ == Phase::kWaiting) {
+      if (!each->transfer.why.ok()) continue;
+      each->transfer.of = each.get();
       each->transfer.why = why;
       each->transfer.text = text;
-      control(request.proc_, channel::plain(channel::Kind::kCancel, 0, cookie_of(*each), context));
+      ask_to_cancel(*each);
       continue;
     }
     if (request.phase_ == Phase::kQueued) request.link_.unlink();

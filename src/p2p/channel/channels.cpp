@@ -61,20 +61,7 @@ void end_contexts() {
   });
 }
 
-bool poll_others() {
-  bool moved = false;
-  const auto failed = failed_processes();
-  for (const auto& each : state.open) {
-    if (each == nullptr) continue;
-    moved |= each->try_round();
-    if (!failed.empty()) static_cast<void>(each->try_fail(failed));
-  }
-  if (!state.endings.empty()) end_contexts();
-  if (state.tidy != nullptr) state.tidy();
-  return moved;
-}
-
-bool on_round(void* /*argument*/) { return ++state.rounds % kRounds == 0 && poll_others(); }
+bool on_round(void* /*argument*/) { return ++state.rounds % kRounds == 0 && poll(); }
 
 // Returns the number of channels for communicators over several hosts; `wanted`: if nothing limits it.
 int network_offer(int wanted) {
@@ -93,6 +80,20 @@ int network_offer(int wanted) {
 }
 
 }  // namespace
+
+bool poll() {
+  bool moved = false;
+  const auto failed = failed_processes();
+  for (const auto& each : state.open) {
+    if (each == nullptr) continue;
+    moved |= each->try_round();
+    moved |= each->try_end_unanswered();
+    if (!failed.empty()) static_cast<void>(each->try_fail(failed));
+  }
+  if (!state.endings.empty()) end_contexts();
+  if (state.tidy != nullptr) state.tidy();
+  return moved;
+}
 
 bool offer() {
   if (mem::maybe_device() || engine()->failure_watch != nullptr || state.on_host > 1 || state.on_network > 1)
@@ -178,15 +179,18 @@ void progress_others() {
   LibraryLock::release();
 }
 
-void finalize() {
+void drain() {
   const auto unsent = [] {
     return std::any_of(state.open.begin(), state.open.end(),
                        [](const auto& each) { return each != nullptr && each->has_unsent(); });
   };
   static_cast<void>(wait_until([&] {
-    static_cast<void>(poll_others());
+    static_cast<void>(poll());
     return !unsent();
   }));
+}
+
+void close() {
   if (std::exchange(state.hooked, false)) remove_hook(on_round, nullptr);
   for (auto& each : state.open) {
     if (each != nullptr) each->close();

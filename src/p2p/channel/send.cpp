@@ -114,9 +114,7 @@ void Channel::end_transfer(ChannelOperation& operation) {
     set_detail(std::move(request.detail_));
     return finish_received(operation, completion, operation.total);
   }
-  completion.error = transfer.why;
-  completion.cancelled = transfer.cancelled && transfer.why.ok();
-  if (!transfer.why.ok()) set_detail(std::move(transfer.text));
+  if (transfer.cancelled) return end_unmatched(operation);
   finish(operation, completion);
 }
 
@@ -152,6 +150,12 @@ void Channel::begin_send(Peer& to, ChannelOperation& operation) {
   const std::size_t eager_bytes = to.proc != own_ ? to.eager_bytes : knobs().eager_bytes;
   const bool kept = !request.synchronous_ && operation.bytes <= eager_bytes;
   count_start(to, operation, kept);
+  if (!kept) {
+    // Nothing ends a send that begins after its context.
+    Completion completion;
+    completion.error = queues(request.context_)->ended();
+    if (!completion.error.ok()) return finish(operation, completion);
+  }
   if (to.proc != own_) {
     if (to.controls.empty() && to.queued.empty() && try_send(to, operation)) return;
     request.phase_ = Request::Phase::kQueued;
@@ -404,9 +408,15 @@ void Channel::arrive_cancelled(int from, std::uint64_t sender) {
     operation->transfer.cancelled = true;
     return;
   }
+  end_unmatched(*operation);
+}
+
+void Channel::end_unmatched(ChannelOperation& operation) {
   Completion completion;
-  completion.cancelled = true;
-  finish(*operation, completion);
+  completion.error = operation.transfer.why;
+  completion.cancelled = completion.error.ok();
+  if (!completion.error.ok()) set_detail(std::move(operation.transfer.text));
+  finish(operation, completion);
 }
 
 }  // namespace hr::p2p

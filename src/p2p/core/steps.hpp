@@ -28,6 +28,11 @@ std::span<const Arrival> active_message_arrivals() noexcept;  // message/active_
 void interrupt(Request& receive, Status why);
 // Cancels a pending send or receive (MPI_Cancel; message/request.cpp).
 Status cancel_message(Request& request);
+// Asks the receiver of a send to drop the message unless a receive has matched it. The send then ends as cancelled, or
+// with the error that is recorded in it; also if the receiver leaves MPI without an answer (message/unanswered.cpp).
+void ask_to_cancel(Request& send);
+// Ends such a send, as no receive has matched it. False if this process is copying its data.
+bool end_unmatched(Request& send);
 // Passes the send to the transport, or queues it (message/send.cpp).
 void start_send(Peer& peer, Request& send);
 // Posts the receive, or completes it from an unexpected message (message/receive.cpp).

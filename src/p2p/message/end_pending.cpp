@@ -41,7 +41,7 @@ void call_back(Request& send, Status why) {
   send.completion_.error = why;
   send.detail_ = take_detail();
   if (transport_data::cancel(send)) return;
-  send_control(send.proc_, wire::cancel(send.context_, reinterpret_cast<std::uint64_t>(&send)));
+  ask_to_cancel(send);
 }
 
 // Ends sends to live processes if nothing may be sent on their context.

@@ -11,7 +11,6 @@
 #include "p2p/progress.hpp"
 #include "p2p/protocol/freed_exports.hpp"
 #include "p2p/protocol/rendezvous.hpp"
-#include "p2p/protocol/shared_copy.hpp"
 #include "p2p/protocol/transport_data.hpp"
 #include "p2p/wait/resident_copy_scope.hpp"
 
@@ -157,18 +156,6 @@ void arrive_cancel(int from, std::uint32_t context, std::uint64_t sender_cookie,
   Unexpected::destroy(message);
 }
 
-bool arrive_cancelled(Request& send) {
-  if (shared_copy::holds(send)) return false;
-  Completion completion;
-  // The send was recalled (process_failure.hpp), or the program has cancelled it.
-  completion.error = send.completion_.error;
-  completion.cancelled = completion.error.ok();
-  if (!completion.error.ok()) set_detail(send.detail_);
-  transport_data::detach(send);
-  finish_send(send, completion);
-  return true;
-}
-
 }  // namespace
 
 Completion received(const Envelope& message, std::size_t bytes, std::size_t capacity) {
@@ -215,7 +202,7 @@ void deliver_cancel(int from, const transport::Header& header, const std::byte*,
   arrive_cancel(from, wire::envelope_of(header).context, header.words[2], wire::way(header) != 0);
 }
 bool deliver_cancelled(int, Request& send, const transport::Header&, const std::byte*, std::size_t) {
-  return arrive_cancelled(send);
+  return end_unmatched(send);
 }
 
 // Handlers of the kinds that belong to no protocol or to all of them.

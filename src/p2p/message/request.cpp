@@ -65,7 +65,7 @@ Status cancel_message(Request& request) {
     if (transport_data::cancel(request)) return kOk;
     // Only the receiver knows whether a receive has matched the send, which ends with kCancelled, or with the
     // receiver's other messages.
-    send_control(request.proc_, wire::cancel(request.context_, reinterpret_cast<std::uint64_t>(&request)));
+    ask_to_cancel(request);
     // If both sides are in this process, this waits for the answer, because programs that send to themselves test right
     // after the call whether the send was cancelled.
     const Peer& peer = peer_of(request.proc_);

@@ -90,6 +90,7 @@ Status init() {
   transport::network::channel_maker = [](int from, int number) {
     channels::open_for(from, static_cast<std::uint64_t>(number), true);
   };
+  transport::network::poll_channels = [] { static_cast<void>(channels::poll()); };
   channels::ask_with([](int proc, int number) {
     send_active_message(proc, ActiveMessageId::kOpenChannel, static_cast<std::uint64_t>(number), nullptr, 0);
   });
@@ -116,7 +117,7 @@ Status wait_for_survivors() {
 
 Status finalize() {
   if (the_engine == nullptr) return kOk;
-  channels::finalize();
+  channels::drain();
   progress_thread::stop();
   freed_exports::finalize();  // other processes unmap everything when they leave
   Status first = process_buffer().flush();
@@ -129,7 +130,7 @@ Status finalize() {
     if (each->finalize != nullptr) each->finalize();
   }
   the_engine->sleeper.close();
-  const Status closed = transport::finalize();
+  const Status closed = transport::finalize(channels::close);
   if (first.ok()) first = closed;
   release(the_engine->done);
   the_engine.reset();

@@ -6,6 +6,7 @@
 #include <sched.h>
 
 #include "boot/boot.hpp"
+#include "transport/network/channels.hpp"
 #include "transport/transport.hpp"
 
 namespace hr::transport::network {
@@ -22,12 +23,14 @@ void wait_until(Transport& transport, Done&& done) {
   }
 }
 
-// Waits until all processes of the job have reached this point, and receives meanwhile. Errors: those of the launcher.
+// Waits until all processes of the job have reached this point, and receives meanwhile, on channels as well. Errors:
+// those of the launcher.
 inline Status wait_for_all(Transport& transport) {
   Status status = kOk;
   HR_TRY(boot::begin_fence());
   bool everybody = false;
   wait_until(transport, [&] {
+    if (poll_channels != nullptr) poll_channels();
     status = boot::fence_done(&everybody);
     return everybody || !status.ok();
   });

@@ -5,8 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -41,7 +39,8 @@ Tcp::Tcp(Tcp& whole, int number, const Handlers& handlers)
       cost_(whole.cost_),
       peers_(whole.job_size_),
       job_size_(whole.job_size_),
-      others_(whole.others_) {}
+      others_(whole.others_),
+      closing_(whole.closing_) {}
 
 // Half of the descriptors are left to the program, and to the whole.
 int Tcp::most_channels() const noexcept {
@@ -122,41 +121,6 @@ void Tcp::take_handed() {
     made->stage = Stage::kUnnamed;
     welcome(*made, each.proc);
   }
-}
-
-// Other processes may still send and receive, until all have ended (finalize()).
-void Tcp::retire() {
-  take_handed();
-  closing_ = true;
-  for (const auto& each : connections_) {
-    if (each->stage == Stage::kOpen) leave_to_whole(*each);
-    close(*each);
-  }
-  whole_->channels_[channel_] = nullptr;
-}
-
-void Tcp::leave_to_whole(Connection& connection) {
-  const int socket = std::exchange(connection.socket, -1);
-  static_cast<void>(::epoll_ctl(events_, EPOLL_CTL_DEL, socket, nullptr));
-  Connection* const left = whole_->add(socket, true, EPOLL_CTL_ADD);
-  if (left == nullptr) return;
-  left->stage = Stage::kLeft;
-  if (connection.peer->out != &connection) return;
-  for (const Piece& each : connection.peer->queue)
-    left->unsent.insert(left->unsent.end(), each.data, each.data + each.bytes);
-  if (!left->unsent.empty()) whole_->watch(*left, true);
-}
-
-void Tcp::serve_left(Connection& connection, std::uint32_t events) {
-  if ((events & EPOLLOUT) != 0) {
-    const ssize_t sent = ::send(connection.socket, connection.unsent.data(), connection.unsent.size(), MSG_NOSIGNAL);
-    if (sent > 0) connection.unsent.erase(connection.unsent.begin(), connection.unsent.begin() + sent);
-    if (sent < 0 && errno != EAGAIN && errno != EINTR) return close(connection);
-    if (connection.unsent.empty()) watch(connection, false);
-  }
-  std::array<std::byte, 16384> ignored;
-  const ssize_t got = ::recv(connection.socket, ignored.data(), ignored.size(), 0);
-  if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) close(connection);
 }
 
 }  // namespace hr::transport::tcp

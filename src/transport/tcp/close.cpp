@@ -20,10 +20,11 @@ void Tcp::drain(std::span<Peer* const> peers) {
 }
 
 // If a process closed its connections while others still send, their messages would be lost. So all processes send what
-// is queued, then wait for one another, and continue to receive meanwhile.
+// is queued, then wait for one another, and continue to receive meanwhile. The channels stay open until then, too.
 Status Tcp::finalize() {
   if (whole_ != nullptr) {
-    retire();
+    for (auto& each : connections_) close(*each);
+    whole_->channels_[channel_] = nullptr;
     return kOk;
   }
   std::vector<Peer*> all;
@@ -31,11 +32,10 @@ Status Tcp::finalize() {
     if (each != nullptr) all.push_back(each.get());
   }
   drain(all);
-  network::wait_until(*this, [this] {
-    return std::ranges::all_of(connections_,
-                               [](const auto& each) { return each->stage != Stage::kLeft || each->unsent.empty(); });
-  });
-  closing_ = true;  // faster processes close already
+  closing_ = true;
+  for (Tcp* const each : channels_) {
+    if (each != nullptr) each->closing_ = true;
+  }
   const Status status = late_ ? Status(kOk) : network::wait_for_all(*this);
   for (Peer* const each : all) drop_queue(*each);
   for (auto& each : connections_) close(*each);

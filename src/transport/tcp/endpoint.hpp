@@ -186,10 +186,6 @@ class Tcp final : public Transport {
   // Called by the whole. False if this channel cannot take the connection.
   [[nodiscard]] bool hand_over(const Handed& connection);
   void take_handed();
-  // Ends this channel. Its connections are closed with the whole, which serves them until then.
-  void retire();
-  void leave_to_whole(Connection& connection);
-  void serve_left(Connection& connection, std::uint32_t events);
 
   // --- send.cpp ---
   // Messages are accepted once the connection is open and the system has accepted all earlier ones, apart from data:
@@ -288,7 +284,7 @@ class Tcp final : public Transport {
   bool is_deaf_ = false;  // the process had no descriptor left for another connection, and accepts none for a while
   bool said_deaf_ = false;
   int rounds_ = 0;        // rounds of progress since the last tick
-  bool closing_ = false;  // nothing more will be sent or received
+  bool closing_ = false;  // faster processes may close their connections already
 };
 
 }  // namespace hr::transport::tcp

@@ -69,8 +69,6 @@ enum class Stage : std::uint8_t {
   kGreeting,    // the other side's Hello or Welcome has not arrived completely
   kUnnamed,     // proven, but its name is not known yet: that of a process of another job
   kOpen,
-  kLeft,  // of a channel that has ended: the rest of a message is sent; what arrives is dropped, so that the other
-          // process can send
   kClosed,
 };
 
@@ -90,7 +88,6 @@ struct Connection {
   std::uint64_t number = 0;
   std::size_t offset = 0;
   std::size_t left = 0;
-  std::vector<std::byte> unsent;  // in stage kLeft
 };
 
 // A proven connection for a channel, which the channel has not taken yet.

@@ -68,9 +68,6 @@ bool Tcp::serve(Connection& connection, std::uint32_t events) {
       return false;
     case Stage::kOpen:
       break;
-    case Stage::kLeft:
-      serve_left(connection, events);
-      return false;
     case Stage::kClosed:
       return false;
   }

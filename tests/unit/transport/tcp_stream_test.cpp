@@ -292,40 +292,5 @@ TEST(TcpChannel, AChannelThatIsNotOfferedIsRefused) {
   peer.connect();  // the transport itself is still reached
 }
 
-// The peer may still send after the channel has ended, and receives the rest of what was sent to it.
-TEST(TcpChannel, AConnectionOutlivesItsChannel) {
-  const Handlers handlers = handlers_that_take();
-  const Handlers of_channel = handlers_of_channel();
-  TcpPeer peer(handlers);
-  auto asked = std::make_unique<Asked>(peer, of_channel, 4);
-  const int socket = peer.connect_to(2, &asked->made);
-  ASSERT_TRUE(asked->made->connect(kPeer).ok());
-  const std::vector<std::byte> payload(60000, std::byte{7});
-  std::size_t sent = 0;  // until the system accepts no more: the rest of the last one is queued
-  while (asked->made->send(kPeer, Header{{3, sent, 0}}, payload.data(), payload.size()).ok()) ++sent;
-  asked.reset();
-  std::vector<std::byte> received;
-  std::vector<std::byte> piece(100000);
-  const std::size_t whole = sent * (sizeof(FrameHead) + payload.size());
-  std::size_t written = 0;
-  constexpr std::size_t kMoreThanTheSystemKeeps = std::size_t{32} << 20;
-  const auto is_done = [&] { return received.size() >= whole && written > kMoreThanTheSystemKeeps; };
-  for (const double end = now_seconds() + kLimit; !is_done() && now_seconds() < end;) {
-    peer.transport().progress();
-    const ssize_t out = ::send(socket, piece.data(), piece.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (out > 0) written += static_cast<std::size_t>(out);
-    const ssize_t got = ::recv(socket, piece.data(), piece.size(), MSG_DONTWAIT);
-    if (got > 0) received.insert(received.end(), piece.begin(), piece.begin() + got);
-  }
-  ASSERT_EQ(received.size(), whole);
-  for (std::size_t at = 0; at < sent; ++at) {
-    FrameHead head;
-    std::memcpy(&head, received.data() + at * (sizeof head + payload.size()), sizeof head);
-    ASSERT_EQ(head.words[1], at);
-  }
-  EXPECT_GT(written, kMoreThanTheSystemKeeps);
-  ::close(socket);
-}
-
 }  // namespace
 }  // namespace hr::transport::tcp
