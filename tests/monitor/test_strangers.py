@@ -476,7 +476,7 @@ class Questions(support.Scratch):
         numbers = ("1e300", "-1e300", "1e12", "-1e12", "nan", "inf", "-inf", "1e999", "0x10", "1" * 400, "9" * 4000, "x", "%00", "%ff", "\u0663e300")
         with support.serving(Place(self.folder / "run.sqlite")) as address:
             for name in ANSWERS:
-                if name == "jobs":
+                if name in ("jobs", "held"):  # these have no range
                     continue
                 more = "&kind=call" if name == "counters" else ""
                 for parameter in ("from", "to"):
