@@ -181,8 +181,8 @@ class Transport {
                           std::size_t /*payload_bytes*/, const Source& /*data*/, Operation* /*done*/) {
     return Errc::kUnsupportedOperation;
   }
-  // Copies the data to the sink; `done` is complete when all of it has arrived. Errors: those of send_rts(). A path that
-  // has failed ends `done`, not this call.
+  // Copies the data to the sink; `done` is complete when all of it has arrived. Errors: those of send_rts(). A path
+  // that has failed ends `done`, not this call.
   virtual Status receive_rendezvous(int /*proc*/, RendezvousData /*data*/, Sink* /*into*/, Operation* /*done*/) {
     return Errc::kUnsupportedOperation;
   }
