@@ -289,7 +289,7 @@ Status Channel::copy_to_start(ChannelOperation& operation) {
   return layout::pack(operation.view, 0, operation.bytes, operation.data);
 }
 
-// After an error, the request is inactive.
+// Leaves the request inactive after an error.
 Status Channel::start(Request& request) {
   ChannelOperation& operation = *request.operation_;
   const std::lock_guard<ChannelLock> guard(lock_);
