@@ -430,25 +430,5 @@ void drain();
 // Threads: library lock.
 void close();
 
-// Call after a test or probe that has found nothing, without locks: occasionally makes progress on the other channels,
-// and yields the core.
-void pause_after_test();
-
-// Paces a loop over several channels: call it after each fruitless round, without locks.
-class Pace {
- public:
-  Pace() = default;
-  ~Pace() {
-    if (timed_) counters::end_wait(counters::own_part(), -1);
-  }
-  Pace(const Pace&) = delete;
-  Pace& operator=(const Pace&) = delete;
-  void pause(bool moved);
-
- private:
-  unsigned rounds_ = 0;
-  bool timed_ = false;  // the wait has become long, and is being counted
-};
-
 }  // namespace channels
 }  // namespace hr::p2p

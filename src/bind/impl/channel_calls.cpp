@@ -7,6 +7,7 @@
 #include "bind/impl/request_support.hpp"
 #include "bind/status.hpp"
 #include "p2p/channel.hpp"
+#include "p2p/channel_pace.hpp"
 
 namespace hr::bind::channel_calls {
 namespace {
@@ -227,7 +228,7 @@ void wait_for_both(p2p::Request& send, p2p::Request& receive) {
   while (!send.complete() && !receive.complete()) {
     send.operation_->channel->round();
     receive.operation_->channel->round();
-    pace.pause(false);
+    pace.pause();
   }
   send.operation_->channel->wait(send);
   receive.operation_->channel->wait(receive);

@@ -11,6 +11,7 @@
 #include "bind/impl/request_support.hpp"
 #include "bind/status.hpp"
 #include "p2p/channel.hpp"
+#include "p2p/channel_pace.hpp"
 #include "p2p/progress.hpp"
 
 namespace hr::bind::channel_calls {
@@ -210,7 +211,7 @@ int wait_for_ready(int count, const MPI_Request* handles, bool* any) {
     const int ready = first_ready(count, handles, any);
     if (ready >= 0 || !*any) return ready;
     poll_all(count, handles);
-    pace.pause(false);
+    pace.pause();
   }
 }
 

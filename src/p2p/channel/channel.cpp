@@ -14,6 +14,7 @@
 #include "base/lock.hpp"
 #include "boot/boot.hpp"
 #include "p2p/channel/arrivals.hpp"
+#include "p2p/channel_pace.hpp"
 #include "p2p/core/steps.hpp"
 #include "p2p/counting.hpp"
 #include "p2p/process_failure.hpp"
@@ -389,7 +390,8 @@ void Channel::wait_for(const Awaited& awaited, Done&& done) {
     const bool shared = rounds >= kSpinsShared && cores_are_shared();
     const bool network = second_.load(std::memory_order_relaxed) != nullptr || !whole_->reaches(own_);
     const unsigned spins = network ? kSpinsNetwork : shared ? kSpinsShared : kSpins;
-    const unsigned yields = shared ? kYieldsShared : kYields;
+    const bool loaded = rounds > spins && channels::is_loaded();
+    const unsigned yields = loaded ? 0 : shared ? kYieldsShared : kYields;
     const bool sleeps = rounds > spins + yields && busy_.empty();
     const auto armed = sleeps ? transport_->arm() : std::nullopt;
     if (armed) ++sleepers_;
@@ -397,8 +399,10 @@ void Channel::wait_for(const Awaited& awaited, Done&& done) {
     if (armed) {
       const bool alone = second_.load(std::memory_order_relaxed) == nullptr;
       transport_->sleep(*armed, alone ? kSleepSeconds : kSleepBesideSecond);
+    } else if (loaded) {
+      channels::nap();
     } else if (rounds > spins) {
-      ::sched_yield();
+      channels::yield_core();
     } else {
       spin_pause();
     }
@@ -409,7 +413,7 @@ void Channel::wait_for(const Awaited& awaited, Done&& done) {
     if (rounds == spins) {
       count(Statistic::waits_spun, rounds * kRoundsWithLock);
     } else {
-      count(armed ? Statistic::waits_slept : Statistic::waits_yielded);
+      count(armed || loaded ? Statistic::waits_slept : Statistic::waits_yielded);
     }
   }
 }

@@ -1,11 +1,7 @@
 // The channels of the process.
-#include <sched.h>
-#include <time.h>
-
 #include <algorithm>
 #include <array>
 
-#include "base/clock.hpp"
 #include "base/dropped.hpp"
 #include "base/knobs.hpp"
 #include "base/lock.hpp"
@@ -24,12 +20,6 @@ namespace {
 constexpr int kMost = 33;
 // Rounds of channel 0 between two polls of the others.
 constexpr unsigned kRounds = 16;
-constexpr unsigned kSpins = 1000;
-constexpr unsigned kSpinsShared = 16;
-constexpr unsigned kYields = 1000;
-constexpr unsigned kLookAtOthers = 128;
-constexpr unsigned kRoundsOfShortWait = 64;
-constexpr long kNapNanoseconds = 50'000;
 
 struct Ending {
   int number;
@@ -200,28 +190,6 @@ void close() {
   state.on_host = state.on_network = 1;
   state.endings.clear();
   state.tidy = nullptr;
-}
-
-void pause_after_test() {
-  constexpr unsigned kYieldEvery = 16;
-  thread_local unsigned calls = 0;
-  ++calls;
-  if (calls % kLookAtOthers == 0) progress_others();
-  if (calls % kYieldEvery == 0 && (cores_are_shared() || progress.own_cores <= 1)) ::sched_yield();
-}
-
-void Pace::pause(bool moved) {
-  rounds_ = moved ? 0 : rounds_ + 1;
-  const unsigned spins = cores_are_shared() ? kSpinsShared : kSpins;
-  if (rounds_ % kLookAtOthers == kLookAtOthers - 1) progress_others();
-  if (rounds_ == kRoundsOfShortWait) timed_ = counters::begin_wait(counters::own_part(), -1);
-  if (rounds_ < spins) return spin_pause();
-  const bool yields = rounds_ < spins + kYields;
-  const auto counted = static_cast<std::size_t>(yields ? Statistic::waits_yielded : Statistic::waits_slept);
-  counters::add_to(counters::own_part().statistics[counted], 1);
-  if (yields) return static_cast<void>(::sched_yield());
-  const timespec nap{0, kNapNanoseconds};
-  ::nanosleep(&nap, nullptr);
 }
 
 }  // namespace hr::p2p::channels
