@@ -40,7 +40,7 @@ class Choice(unittest.TestCase):
     def assert_interfaces_agree(self, **settings):
         said, found = self.assert_agree(TCP, **settings)
         interface = re.search(r"tcp: listens at \S+ on interface (\S+)", said)
-        if interface is None:
+        if interface is None or (interface[1] == "lo" and "network.no-interface" in found):  # ranks of one host use the loopback
             self.assertIn("network.no-interface", found, said)
         else:
             evidence = found.get("network.interface") or found["network.interface-chosen"]

@@ -84,12 +84,11 @@ def buffers(page: counters.Page) -> dict[str, int]:
     return page.read().table("buffer.now")
 
 
-def allocated(pid: int) -> int | None:
+def allocated(pids: list[int]) -> int | None:
     """Returns the memory that the system has allocated for the files that the ranks share; None if this user may not see that."""
     found = {}
-    folder = Path(f"/proc/{pid}/map_files")
     try:
-        for file in folder.iterdir():
+        for file in (file for pid in pids for file in Path(f"/proc/{pid}/map_files").iterdir()):
             if os.readlink(file).startswith("/dev/shm/"):
                 status = file.stat()
                 found[status.st_ino] = status.st_blocks * 512
@@ -100,7 +99,7 @@ def allocated(pid: int) -> int | None:
 
 def segment(pages: list[counters.Page], kept: list[dict[str, int]]) -> None:
     """Compares what the ranks say with the system's figure, which includes doorbells and shared words, and whole pages."""
-    said, real = sum(of.get("shm", 0) + of.get("collectives", 0) for of in kept), allocated(pages[0].about["pid"])
+    said, real = sum(of.get("shm", 0) + of.get("collectives", 0) for of in kept), allocated([page.about["pid"] for page in pages])
     least = 1 if real else 0  # ranks on separate hosts share nothing
     if real is not None and not least <= said <= real <= said + (len(pages) ** 2 + 8) * 4096 + 65536:
         raise SystemExit(f"ranks keep {said} bytes of shared memory, and the system has allocated {real}: {kept}")
