@@ -212,15 +212,16 @@ class Queue:
             return self.handfuls.pop(0) if self.handfuls and time.monotonic() < self.deadline else None
 
     def keep(self, name, results, output, code):
+        ended_by_limit = code in (124, 137, -9)  # by timeout's first signal, or by its second
         with self.lock:
             with open(self.logs / f"{name}.tsv", "a") as file:
                 for test, result, seconds in results:
-                    if code == 124 and result not in GOOD:
+                    if ended_by_limit and result not in GOOD:
                         continue  # ended by the limit
                     file.write(f"{test}\t{result}\t{seconds}\n")
             with open(self.logs / f"{name}.txt", "a") as file:
                 file.write(output)
-            self.cut += code == 124
+            self.cut += ended_by_limit
 
 
 def work(queue, table, worker, cpus):

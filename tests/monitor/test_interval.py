@@ -27,10 +27,10 @@ INTERVAL = 0.2
 
 
 class Running(Synthetic):
-    """A synthetic job that runs in real time."""
+    """A synthetic job that runs in real time, and began one interval before its first reading: the history has no points that are shorter than half of one."""
 
     def __init__(self, ranks=4):
-        super().__init__(Job(ranks=ranks, began=time.time(), slow=1))
+        super().__init__(Job(ranks=ranks, began=time.time() - INTERVAL, slow=1))
         self.sweeps = []
 
     def sweep(self, details):
