@@ -117,8 +117,8 @@ class alignas(64) Communicator final : public Object {
   std::unique_ptr<Topology> topology_;  // null, Cartesian, graph or distributed graph
   AttributeSet attributes_;
   std::string name_;
-  // The channel of its point-to-point messages, once known; null: channel 0 (channel_of()). Written once, under the
-  // library lock; both stay as they are if the communicator uses several channels.
+  // The channel of its point-to-point messages, once known; null: channel 0 (channel_of()). Both are written once,
+  // `channel_` first, under the library lock; neither is if the communicator uses several channels.
   std::atomic<p2p::Channel*> channel_{nullptr};
   std::atomic<bool> channel_known_{false};
   std::atomic<std::uint32_t> channel_operations_{0};  // operations in progress on the channel; guarded by its lock
@@ -132,8 +132,7 @@ class alignas(64) Communicator final : public Object {
 // 0. Threads: any.
 p2p::Channel* choose_channel(Communicator& comm);
 inline p2p::Channel* channel_of(Communicator& comm) {
-  p2p::Channel* const known = comm.channel_.load(std::memory_order_acquire);
-  if (known != nullptr || comm.channel_known_.load(std::memory_order_relaxed)) return known;
+  if (comm.channel_known_.load(std::memory_order_acquire)) return comm.channel_.load(std::memory_order_relaxed);
   return choose_channel(comm);
 }
 // Returns the channel of messages with this tag, which is not negative, of a communicator that uses several channels.

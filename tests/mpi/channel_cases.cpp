@@ -153,6 +153,40 @@ void shared_tags() {
   free_all(comms);
 }
 
+// Threads that use a new communicator for the first time at the same moment choose the same channel: the message of each
+// is found there.
+void first_use() {
+  constexpr int kRounds = 40, kEach = 100;
+  for (int round = 0; round < kRounds; ++round) {
+    std::vector<MPI_Comm> comms(kEach);
+    for (MPI_Comm& each : comms) CHECK_OK(MPI_Comm_dup(MPI_COMM_SELF, &each));
+    std::atomic<int> arrived{0};
+    std::vector<std::thread> running;
+    for (int t = 0; t < 2; ++t) {
+      running.emplace_back([&, t] {
+        for (int i = 0; i < kEach; ++i) {
+          ++arrived;
+          for (int spins = 0; arrived.load() < 2 * (i + 1); ++spins) {
+            if (spins > 1000) std::this_thread::yield();
+          }
+          CHECK_OK(MPI_Send(&i, 1, MPI_INT, 0, t, comms[static_cast<std::size_t>(i)]));
+        }
+      });
+    }
+    for (std::thread& each : running) each.join();
+    for (int i = 0; i < kEach; ++i) {
+      for (int tag = 0; tag < 2; ++tag) {
+        int found = 0, in = -1;
+        CHECK_OK(MPI_Iprobe(0, tag, comms[static_cast<std::size_t>(i)], &found, MPI_STATUS_IGNORE));
+        CHECK_EQ(found, 1);
+        CHECK_OK(MPI_Recv(&in, 1, MPI_INT, 0, tag, comms[static_cast<std::size_t>(i)], MPI_STATUS_IGNORE));
+        CHECK_EQ(in, i);
+      }
+    }
+    free_all(comms);
+  }
+}
+
 // Every second posted receive is cancelled, and the others receive the messages in order.
 void cancel() {
   constexpr int kReceives = 40;
@@ -713,6 +747,7 @@ int main(int argc, char** argv) {
                {"wildcards", wildcards},
                {"shared_probes", shared_probes},
                {"shared_tags", shared_tags},
+               {"first_use", first_use},
                {"cancel", cancel},
                {"cancel_unseen", cancel_unseen},
                {"persistent", persistent},
