@@ -19,7 +19,7 @@ case $preset in
     # tests that load the library into another program (Python), which would have to load the sanitizer first. A test
     # that counts driver calls per unit of time is excluded because times are longer. The undefined-behaviour sanitizer
     # examines virtual tables through a pipe, which a process without descriptors cannot open.
-    set -- "$@" -E '^(unit_(comm_scale|p2p_mock_memory)|mpi_given_back|doctor_(gpus|links)|monitor_(pmpi|programs)|doctor_amd|gpu_enqueue_calls|(gpu|hip)_torch_asynchronous)$|no-descriptor$'
+    set -- "$@" -E '^(unit_(comm_scale|p2p_mock_memory)|mpi_given_back|doctor_(gpus|links)|monitor_(pmpi|programs)|doctor_amd|gpu_enqueue_calls|(gpu|hip)_torch_[a-z0-9_]*)$|no-descriptor$'
     export ASAN_OPTIONS="$left_to_us:detect_leaks=0:${ASAN_OPTIONS:-}"
     export UBSAN_OPTIONS="print_stacktrace=1:${UBSAN_OPTIONS:-}" ;;
   tsan)

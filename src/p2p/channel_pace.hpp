@@ -19,7 +19,7 @@ void yield_core() noexcept;
 void nap() noexcept;
 
 // Call after a test or probe that has found nothing: occasionally makes progress on the other channels, and yields the
-// core or sleeps if calls in close succession find nothing. A program that computes between them is never delayed.
+// core or sleeps if calls in close succession find nothing. A program that computes between them never sleeps.
 void pause_after_test();
 
 // Paces a loop over several channels: call it after each fruitless round.

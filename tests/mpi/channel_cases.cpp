@@ -153,8 +153,8 @@ void shared_tags() {
   free_all(comms);
 }
 
-// Threads that use a new communicator for the first time at the same moment choose the same channel: the message of each
-// is found there.
+// Threads that use a new communicator for the first time at the same moment choose the same channel: the message of
+// each is found there.
 void first_use() {
   constexpr int kRounds = 40, kEach = 100;
   for (int round = 0; round < kRounds; ++round) {

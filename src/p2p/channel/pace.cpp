@@ -87,10 +87,10 @@ void Pace::pause() {
   ++rounds_;
   const bool shared = cores_are_shared();
   const unsigned spins = shared ? kSpinsShared : kSpins;
-  const unsigned yields = is_loaded() ? 0 : shared ? kYieldsShared : kYields;
   if (rounds_ % kLookAtOthers == kLookAtOthers - 1) progress_others();
   if (rounds_ == kRoundsOfShortWait) timed_ = counters::begin_wait(counters::own_part(), -1);
   if (rounds_ < spins) return spin_pause();
+  const unsigned yields = is_loaded() ? 0 : shared ? kYieldsShared : kYields;
   const bool sleeps = rounds_ >= spins + yields;
   count(sleeps ? Statistic::waits_slept : Statistic::waits_yielded);
   sleeps ? nap() : yield_core();
