@@ -90,6 +90,8 @@ Status WordPool::allocate(Context& context, Words* words) {
     words->begun.store(0);
     words->done.store(0);
   }
+  // Not every use writes `start`, so it may still contain a number that the new words reach again.
+  words->start.store(count_of(*words));
   return kOk;
 }
 
