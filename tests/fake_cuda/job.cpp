@@ -214,12 +214,13 @@ Export publish(int device, std::uint64_t bytes) {
   return {};
 }
 
-bool retire(Export which) {
+bool retire(Export which, bool still_reserved) {
   const Lock lock;
   sweep();
   Exported* entry = find(which);
   if (entry == nullptr) return true;
   entry->freed = true;
+  if (still_reserved) entry->bytes = 0;
   if (entry->holders != 0) return false;
   *entry = {};
   return true;

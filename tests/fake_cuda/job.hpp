@@ -34,8 +34,8 @@ struct Export {
 // Called by the exporter; place -1 if the table is full.
 Export publish(int device, std::uint64_t bytes);
 // Called by the exporter when the memory is freed: true if no process has it open, else its bytes stay counted until
-// abandoned() returns true.
-[[nodiscard]] bool retire(Export which);
+// abandoned() returns true. `still_reserved`: the bytes stay reserved, and are not counted here as well.
+[[nodiscard]] bool retire(Export which, bool still_reserved = false);
 [[nodiscard]] bool abandoned(Export which);
 // Called by another process when it opens or closes the export, once for any number of mappings. open() is false if the
 // memory has been freed.

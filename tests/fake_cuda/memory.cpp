@@ -200,7 +200,7 @@ Result release_guarded(Address address) {
   if (gone.kind == Kind::kImported) {
     close_import(gone);
   } else if (gone.pinned_by_export) {
-    (void)job::retire(gone.exported);
+    (void)job::retire(gone.exported, true);
   } else {
     release_bytes(gone.device, gone.bytes);
     if (gone.exported.place < 0 || job::retire(gone.exported)) {
