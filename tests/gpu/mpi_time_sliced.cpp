@@ -43,6 +43,7 @@ class Ring {
     Buffer to(bytes + 2 * kGuard, receive_kind);
     put(from, framed(bytes, rank_), device_touches);
     put(to, std::vector<std::byte>(bytes + 2 * kGuard, kPoison), device_touches);
+    gpu::synchronize();  // a message is staged if the default stream is still busy
     CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
     counts_.reset();
     CHECK_OK(MPI_Sendrecv(from.bytes() + kGuard, static_cast<int>(bytes), MPI_BYTE, next_, 7, to.bytes() + kGuard,
@@ -66,7 +67,6 @@ class Ring {
   static void put(Buffer& buffer, const std::vector<std::byte>& bytes, bool device_touches) {
     if (device_touches && buffer.kind() == MemoryKind::kManaged) {
       gpu::copy(buffer.get(), bytes.data(), bytes.size());
-      gpu::synchronize();
     } else {
       buffer.put(bytes);
     }
