@@ -123,7 +123,7 @@ TEST_F(Choices, ADisabledProtocolIsGoneFromAllOfThatPeer) {
 
 // Messages determine the choice, and the choice the protocol of messages: first reads, then streams.
 TEST_F(Choices, AutotuningDecides) {
-  constexpr double kQuick = 1e-6, kSlow = 3e-3;  // far apart, so that a busy machine changes nothing
+  constexpr double kQuick = 1e-6, kSlow = 20e-3;  // far apart, so that a busy machine changes nothing
   int read = 0;
   for (int i = 0; i < 60; ++i) read += transfer(1, kLong, kSlow, kQuick) == Kind::kDone ? 1 : 0;
   // Settling takes 2 MiB.
