@@ -163,8 +163,10 @@ class Channel {
   // Waits for each of these requests of this channel and releases it. False, with nothing released, if a completion
   // carries an error.
   [[nodiscard]] bool wait_all(Request* const* requests, int count);
-  // Makes a round of progress unless another thread is making one.
-  void round();
+  // Makes a round of progress unless another thread is making one. Returns moves().
+  unsigned round();
+  // Returns the number of rounds, of any thread, that have moved something.
+  [[nodiscard]] unsigned moves() const noexcept { return moves_.load(std::memory_order_relaxed); }
   // Releases the handle of a request. The operation continues if it is not complete.
   void give_back(Request& request);
   // Ends all operations that wait on a context. Called with the library lock: false if the lock of the channel is
@@ -369,6 +371,7 @@ class Channel {
   int number_;
   int own_ = -1;
   int sleepers_ = 0;
+  std::atomic<unsigned> moves_{0};  // written under the lock
   transport::Transport* whole_ = nullptr;
   transport::Transport* second_whole_ = nullptr;
   transport::Handlers handlers_;
@@ -420,8 +423,8 @@ void end(int number, std::uint32_t context, Status why);
 void find_members_with(int (*process_in)(const Object& communicator, int source)) noexcept;
 // Sets a function that rounds of progress of channel 0 call occasionally. Threads: library lock.
 void tidy_with(void (*tidy)());
-// Makes a round of channel 0, and of the others, unless another thread has the library lock.
-void progress_others();
+// Makes a round of channel 0, and of the others, unless another thread has the library lock. True if something moved.
+bool progress_others();
 // Makes a round of progress on all channels. Threads: library lock.
 bool poll();
 // Sends the messages that wait for space. The channels stay open, as processes that still send may cancel a message.

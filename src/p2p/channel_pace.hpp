@@ -1,39 +1,62 @@
 // Pauses of threads that wait on channels.
 //
-// Threads that outnumber their cores yield to one another first. A yield makes room only for threads that the system
-// schedules together with this one: a program that computes, or a rank in another session or container, gets the core
-// only once the system takes it away from all threads of this process, a time slice later. The length of a yield shows
-// that such a load competes for the core (docs/adr/0018-yielding.md); for a while, waiting threads then sleep at once.
+// A waiting thread spins first. Threads that outnumber their cores then yield to one another. A yield makes room only
+// for threads that the system schedules together with this one: a program that computes, or a rank in another session
+// or container, gets the core only once the system takes it away from all threads of this process, a time slice later.
+// The length of a yield shows that such a load competes for the core (docs/adr/0018-yielding.md); for a while, waiting
+// threads then sleep at once. They sleep for longer the longer nothing moves, so that many threads that wake only to
+// find nothing leave the cores to those with work.
 //
-// Internal to p2p/ and bind/. Threads: any, without locks. The result is one per process, read and written relaxed, as
-// every thread may find it and none depends on it.
+// Internal to p2p/ and bind/. Threads: any, without locks; a Pace belongs to one thread. Whether there is a load is
+// known per process, read and written relaxed, as every thread may find it and none depends on it.
 #pragma once
 
 namespace hr::p2p::channels {
-
-// True if a load has recently competed for the cores of this process.
-[[nodiscard]] bool is_loaded() noexcept;
-// Yields the core, and determines whether a load competes for it.
-void yield_core() noexcept;
-// Sleeps for some tens of microseconds.
-void nap() noexcept;
 
 // Call after a test or probe that has found nothing: occasionally makes progress on the other channels, and yields the
 // core or sleeps if calls in close succession find nothing. A program that computes between them never sleeps.
 void pause_after_test();
 
-// Paces a loop over several channels: call it after each fruitless round.
+// Yields the core, and determines whether a load competes for it.
+void yield_core() noexcept;
+void nap(double seconds) noexcept;
+
+// Paces one waiting loop: decides how its thread spends the time after each round.
 class Pace {
  public:
+  enum class Step { kSpin, kYield, kSleep };
+
   Pace() = default;
   ~Pace();
   Pace(const Pace&) = delete;
   Pace& operator=(const Pace&) = delete;
-  void pause();
+
+  // Call after each round. `moves`: a number that changes if anything moves on the awaited channels (Channel::moves());
+  // the wait then begins anew. `polls_network`: a round makes a system call, so that spinning saves little.
+  Step next(unsigned moves, bool polls_network);
+  // Number of rounds since something moved.
+  [[nodiscard]] unsigned rounds() const noexcept { return rounds_; }
+  // True if a load competes for the core, so that a yield may last for a time slice. Valid after kYield and kSleep.
+  [[nodiscard]] bool loaded() const noexcept { return loaded_; }
+  // Returns how long a sleep should last, in seconds; if other threads want the core, a part of the time since the
+  // first sleep. Valid after kSleep.
+  [[nodiscard]] double sleep_seconds() const noexcept;
+  // Call after a step: makes progress on the other channels after a sleep, and after some rounds. The wait begins anew
+  // if something moves there, as a message may arrive in many pieces.
+  void look_at_others(Step step);
+  // Takes the next step itself, and looks at the other channels; for a loop over several channels.
+  void pause(unsigned moves);
 
  private:
+  void begin_anew() noexcept;
+
+  unsigned moves_ = 0;
   unsigned rounds_ = 0;
-  bool timed_ = false;  // the wait has become long, and is being counted
+  bool loaded_ = false;
+  bool wanted_ = false;   // other threads want the core
+  bool counted_ = false;  // by pause()
+  bool timed_ = false;    // the wait has become long, and is being counted
+  double since_ = 0;      // the first sleep
 };
 
 }  // namespace hr::p2p::channels

@@ -226,9 +226,8 @@ struct Halves {
 void wait_for_both(p2p::Request& send, p2p::Request& receive) {
   p2p::channels::Pace pace;
   while (!send.complete() && !receive.complete()) {
-    send.operation_->channel->round();
-    receive.operation_->channel->round();
-    pace.pause();
+    const unsigned moves = send.operation_->channel->round() + receive.operation_->channel->round();
+    pace.pause(moves);
   }
   send.operation_->channel->wait(send);
   receive.operation_->channel->wait(receive);

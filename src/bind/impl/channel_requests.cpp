@@ -40,10 +40,11 @@ MPI_Status* at(MPI_Status* statuses, int index) noexcept {
   return statuses == MPI_STATUSES_IGNORE ? statuses : statuses + index;
 }
 
-// Makes one round of progress on every channel that the requests belong to.
-void poll_all(int count, const MPI_Request* handles) {
+// Makes one round of progress on every channel that the requests belong to. Returns the sum of their moves.
+unsigned poll_all(int count, const MPI_Request* handles) {
   const p2p::Channel* last = nullptr;
   bool engine = false;
+  unsigned moves = 0;
   for (int i = 0; i < count; ++i) {
     const Request* request = request_of(handles[i]);
     if (is_ready(request)) continue;
@@ -51,12 +52,12 @@ void poll_all(int count, const MPI_Request* handles) {
       engine = true;
     } else if (request->operation_->channel != last) {
       last = request->operation_->channel;
-      request->operation_->channel->round();
+      moves += request->operation_->channel->round();
     }
   }
-  if (!engine) return;
+  if (!engine) return moves;
   const LibraryGuard guard;
-  p2p::poll();
+  return p2p::poll() ? moves + 1 : moves;
 }
 
 struct Outcome {
@@ -210,8 +211,7 @@ int wait_for_ready(int count, const MPI_Request* handles, bool* any) {
   for (;;) {
     const int ready = first_ready(count, handles, any);
     if (ready >= 0 || !*any) return ready;
-    poll_all(count, handles);
-    pace.pause();
+    pace.pause(poll_all(count, handles));
   }
 }
 

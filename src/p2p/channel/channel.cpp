@@ -9,7 +9,6 @@
 #include <mutex>
 #include <new>
 
-#include "base/clock.hpp"
 #include "base/knobs.hpp"
 #include "base/lock.hpp"
 #include "boot/boot.hpp"
@@ -27,13 +26,8 @@ constexpr int kTriesOfLock = 64;
 constexpr std::size_t kBatch = 32;
 // Number of fruitless rounds for which a waiting thread keeps the lock.
 constexpr int kRoundsWithLock = 4;
-constexpr unsigned kSpins = 2000;
-constexpr unsigned kYields = 2000;
-constexpr unsigned kSpinsShared = 16;
-// A poll of a network is a system call, beside which a yield costs little.
-constexpr unsigned kSpinsNetwork = 8;
-constexpr unsigned kYieldsShared = 64;
-constexpr unsigned kLookAtOthers = 256;
+// Rounds after which a wait is long.
+constexpr unsigned kLongWait = 16;
 constexpr double kSleepSeconds = 500e-6;
 // Arrivals on the second transport do not end a sleep.
 constexpr double kSleepBesideSecond = 200e-6;
@@ -354,8 +348,11 @@ bool Channel::poll() {
     moved |= second->progress();
   if (!busy_.empty()) [[unlikely]]
     moved |= flush_busy();
-  if (moved && sleepers_ != 0) [[unlikely]]
-    transport_->wake();
+  if (moved) {
+    moves_.store(moves_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    if (sleepers_ != 0) [[unlikely]]
+      transport_->wake();
+  }
   return moved;
 }
 
@@ -376,45 +373,44 @@ bool Channel::has_unsent() noexcept {
   });
 }
 
-void Channel::round() { static_cast<void>(try_round()); }
+unsigned Channel::round() {
+  static_cast<void>(try_round());
+  return moves();
+}
 
 template <class Done>
 void Channel::wait_for(const Awaited& awaited, Done&& done) {
+  using Step = channels::Pace::Step;
   WaitingThread counted(awaited);
-  for (unsigned rounds = 0; !done();) {
+  channels::Pace pace;
+  Step last = Step::kSpin;
+  while (!done()) {
     bool moved = false;
     for (int i = 0; i < kRoundsWithLock && !moved; ++i) moved = poll();
     if (done()) return;
-    rounds = moved ? 0 : rounds + 1;
-    if (rounds == kSpinsShared) counted.begin();
-    const bool shared = rounds >= kSpinsShared && cores_are_shared();
-    const bool network = second_.load(std::memory_order_relaxed) != nullptr || !whole_->reaches(own_);
-    const unsigned spins = network ? kSpinsNetwork : shared ? kSpinsShared : kSpins;
-    const bool loaded = rounds > spins && channels::is_loaded();
-    const unsigned yields = loaded ? 0 : shared ? kYieldsShared : kYields;
-    const bool sleeps = rounds > spins + yields && busy_.empty();
-    const auto armed = sleeps ? transport_->arm() : std::nullopt;
+    transport::Transport* const second = second_.load(std::memory_order_relaxed);
+    const Step step = pace.next(moves(), second != nullptr || !whole_->reaches(own_));
+    const unsigned rounds = pace.rounds();
+    if (rounds == kLongWait) counted.begin();
+    const auto armed = step == Step::kSleep && busy_.empty() ? transport_->arm() : std::nullopt;
+    const bool naps = step == Step::kSleep && pace.loaded();
     if (armed) ++sleepers_;
     lock_.unlock();
     if (armed) {
-      const bool alone = second_.load(std::memory_order_relaxed) == nullptr;
-      transport_->sleep(*armed, alone ? kSleepSeconds : kSleepBesideSecond);
-    } else if (loaded) {
-      channels::nap();
-    } else if (rounds > spins) {
+      transport_->sleep(*armed, std::max(second == nullptr ? kSleepSeconds : kSleepBesideSecond, pace.sleep_seconds()));
+    } else if (naps) {
+      channels::nap(pace.sleep_seconds());
+    } else if (step != Step::kSpin) {
       channels::yield_core();
     } else {
       spin_pause();
     }
-    if (armed || (rounds != 0 && rounds % kLookAtOthers == 0)) channels::progress_others();
+    pace.look_at_others(step);
     lock_.lock();
     if (armed) --sleepers_;
-    if (rounds < spins) continue;
-    if (rounds == spins) {
-      count(Statistic::waits_spun, rounds * kRoundsWithLock);
-    } else {
-      count(armed || loaded ? Statistic::waits_slept : Statistic::waits_yielded);
-    }
+    if (step == Step::kSpin) continue;
+    if (std::exchange(last, step) == Step::kSpin) count(Statistic::waits_spun, rounds * kRoundsWithLock);
+    count(armed || naps ? Statistic::waits_slept : Statistic::waits_yielded);
   }
 }
 

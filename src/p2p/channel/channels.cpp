@@ -162,11 +162,13 @@ int process_in(const Object* communicator, int source) noexcept {
 
 void tidy_with(void (*tidy)()) { state.tidy = tidy; }
 
-void progress_others() {
-  if (!LibraryLock::try_acquire()) return;
+bool progress_others() {
+  if (!LibraryLock::try_acquire()) return false;
   static_cast<void>(node_oversubscribed());  // updates the result, which threads that wait on channels do not do
-  static_cast<void>(p2p::poll());
+  bool moved = p2p::poll();
+  moved |= poll();  // the hook above runs it only in some rounds
   LibraryLock::release();
+  return moved;
 }
 
 void drain() {

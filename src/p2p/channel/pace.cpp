@@ -1,7 +1,9 @@
 #include <sched.h>
 
+#include <algorithm>
 #include <atomic>
 #include <ctime>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "base/counter_parts.hpp"
@@ -13,16 +15,20 @@
 namespace hr::p2p::channels {
 namespace {
 
-constexpr unsigned kSpins = 1000;
+constexpr unsigned kSpins = 2000;
 constexpr unsigned kSpinsShared = 16;
-constexpr unsigned kYields = 1000;
+// A poll of a network is a system call, beside which a yield costs little.
+constexpr unsigned kSpinsNetwork = 8;
+constexpr unsigned kYields = 2000;
 constexpr unsigned kYieldsShared = 64;
 constexpr unsigned kLookAtOthers = 128;
-constexpr unsigned kRoundsOfShortWait = 64;
+constexpr unsigned kLongWait = 16;  // rounds
 constexpr unsigned kTestsBetweenPauses = 16;
 // Tests, with the rounds that they make, are in close succession if they take no longer than this on average.
 constexpr double kClosely = 5e-6;
-constexpr long kNapNanoseconds = 50'000;
+constexpr double kShortestNap = 50e-6;
+constexpr double kLongestNap = 50e-3;
+constexpr double kPartOfWait = 1.0 / 16;
 // Waiting threads, even dozens, return a core sooner. A load keeps it for a time slice.
 constexpr double kLongYieldSeconds = 1e-3;
 constexpr double kHolds = 100e-3;
@@ -31,6 +37,12 @@ std::atomic<double> loaded_until{0};
 
 void count(Statistic statistic) noexcept {
   counters::add_to(counters::own_part().statistics[static_cast<std::size_t>(statistic)], 1);
+}
+
+// True if a load has recently competed for the cores of this process.
+bool is_loaded() noexcept {
+  const double until = loaded_until.load(std::memory_order_relaxed);
+  return until != 0 && now_seconds() < until;
 }
 
 // Tests of this thread that have found nothing.
@@ -46,7 +58,7 @@ void give_way() {
   const bool closely = before - tests.since < kClosely * kTestsBetweenPauses;
   tests.pauses = closely ? tests.pauses + 1 : 0;
   if (closely && (is_loaded() || tests.pauses > kYieldsShared)) {
-    nap();
+    nap(kShortestNap);
   } else {
     yield_core();
   }
@@ -55,11 +67,6 @@ void give_way() {
 
 }  // namespace
 
-bool is_loaded() noexcept {
-  const double until = loaded_until.load(std::memory_order_relaxed);
-  return until != 0 && now_seconds() < until;
-}
-
 void yield_core() noexcept {
   const double before = now_seconds();
   ::sched_yield();
@@ -67,33 +74,65 @@ void yield_core() noexcept {
   if (after - before > kLongYieldSeconds) loaded_until.store(after + kHolds, std::memory_order_relaxed);
 }
 
-void nap() noexcept {
-  const timespec time{0, kNapNanoseconds};
+void nap(double seconds) noexcept {
+  const timespec time{0, static_cast<long>(seconds * 1e9)};
   ::nanosleep(&time, nullptr);
 }
 
 void pause_after_test() {
   ++tests.calls;
-  if (tests.calls % kLookAtOthers == 0) progress_others();
+  if (tests.calls % kLookAtOthers == 0) static_cast<void>(progress_others());
   if (tests.calls % kTestsBetweenPauses == 0 && (cores_are_shared() || progress.own_cores <= 1 || is_loaded()))
     give_way();
 }
 
 Pace::~Pace() {
+  if (counted_) waiting_on_channels.fetch_sub(1, std::memory_order_relaxed);
   if (timed_) counters::end_wait(counters::own_part(), -1);
 }
 
-void Pace::pause() {
+void Pace::begin_anew() noexcept {
+  rounds_ = 0;
+  since_ = 0;
+}
+
+Pace::Step Pace::next(unsigned moves, bool polls_network) {
+  if (moves != std::exchange(moves_, moves)) begin_anew();
   ++rounds_;
-  const bool shared = cores_are_shared();
-  const unsigned spins = shared ? kSpinsShared : kSpins;
-  if (rounds_ % kLookAtOthers == kLookAtOthers - 1) progress_others();
-  if (rounds_ == kRoundsOfShortWait) timed_ = counters::begin_wait(counters::own_part(), -1);
-  if (rounds_ < spins) return spin_pause();
-  const unsigned yields = is_loaded() ? 0 : shared ? kYieldsShared : kYields;
-  const bool sleeps = rounds_ >= spins + yields;
-  count(sleeps ? Statistic::waits_slept : Statistic::waits_yielded);
-  sleeps ? nap() : yield_core();
+  const bool shared = rounds_ >= kSpinsShared && cores_are_shared();
+  const unsigned spins = polls_network ? kSpinsNetwork : shared ? kSpinsShared : kSpins;
+  if (rounds_ <= spins) return Step::kSpin;
+  loaded_ = is_loaded();
+  wanted_ = loaded_ || shared;
+  const unsigned yields = loaded_ ? 0 : shared ? kYieldsShared : kYields;
+  if (rounds_ <= spins + yields) return Step::kYield;
+  if (since_ == 0) since_ = now_seconds();
+  return Step::kSleep;
+}
+
+double Pace::sleep_seconds() const noexcept {
+  if (!wanted_) return kShortestNap;
+  return std::clamp((now_seconds() - since_) * kPartOfWait, kShortestNap, kLongestNap);
+}
+
+void Pace::look_at_others(Step step) {
+  if (step != Step::kSleep && rounds_ % kLookAtOthers != 0) return;
+  if (progress_others()) begin_anew();
+}
+
+void Pace::pause(unsigned moves) {
+  const Step step = next(moves, false);
+  if (rounds_ == kLongWait && !std::exchange(counted_, true)) {
+    waiting_on_channels.fetch_add(1, std::memory_order_relaxed);
+    timed_ = counters::begin_wait(counters::own_part(), -1);
+  }
+  if (step == Step::kSpin) {
+    spin_pause();
+  } else {
+    count(step == Step::kSleep ? Statistic::waits_slept : Statistic::waits_yielded);
+    step == Step::kSleep ? nap(sleep_seconds()) : yield_core();
+  }
+  look_at_others(step);
 }
 
 }  // namespace hr::p2p::channels
