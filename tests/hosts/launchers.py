@@ -47,6 +47,8 @@ LAUNCHERS = {
 }
 # Launchers that start spawned programs, and launchers that store published names (MPI_Publish_name).
 SPAWN = {"ours", "hydra"}
+# Hydra 5.0 fails an assertion if several ranks spawn at the same time, whether the ranks use MPICH's library or this one.
+SPAWN_AT_ONCE = {"ours"}
 # When asked to start a missing program, Hydra and Slurm end the job, or never answer.
 REFUSE = {"ours", "pmix", "prrte"}
 # Slurm stores no names with PMIx, and with PMI-2 reports success for unpublishing a name that was never published.

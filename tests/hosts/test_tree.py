@@ -28,6 +28,7 @@ TESTS = os.path.join(os.environ["HR_SOURCE"], "tests")
 SEED = int(os.environ.get("HR_SEED", random.randrange(1 << 32)))
 # Tests that only some launchers can run.
 NEEDS = ((re.compile("/mpi_process_(spawn|device)\\b"), launchers.SPAWN),
+         (re.compile("/mpi_process_spawn self"), launchers.SPAWN_AT_ONCE),
          (re.compile("/mpi_process_spawn errors|/mpi_conformance root_only"), launchers.REFUSE),
          (re.compile("/mpi_process_connect errors"), launchers.REFUSE_NAMES),
          (re.compile("/mpi_process_connect within"), launchers.KEEP_NAMES),
