@@ -187,68 +187,6 @@ void first_use() {
   }
 }
 
-// Waits for a message with tag 1 on another channel than that of a send in progress.
-using Wait = std::function<void(MPI_Comm)>;
-
-// Returns the least time of several runs, in seconds, in which rank 0 sends much data on comms[0], and waits for an
-// answer on comms[1]: after the send if `send_first`, else meanwhile.
-double send_time(std::vector<MPI_Comm>& comms, std::vector<char>& data, const Wait& wait, bool send_first) {
-  constexpr int kRuns = 5;
-  double least = 1e9;
-  for (int i = 0; i < kRuns; ++i) {
-    std::fill(data.begin(), data.end(), static_cast<char>(rank == 0 ? i + 1 : 0));
-    CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
-    const double begun = MPI_Wtime();
-    const int count = static_cast<int>(data.size());
-    if (rank == 0) {
-      MPI_Request send;
-      CHECK_OK(MPI_Isend(data.data(), count, MPI_CHAR, 1, 0, comms[0], &send));
-      if (send_first) CHECK_OK(MPI_Wait(&send, MPI_STATUS_IGNORE));
-      wait(comms[1]);
-      CHECK_OK(MPI_Wait(&send, MPI_STATUS_IGNORE));
-    } else if (rank == 1) {
-      CHECK_OK(MPI_Recv(data.data(), count, MPI_CHAR, 0, 0, comms[0], MPI_STATUS_IGNORE));
-      CHECK_OK(MPI_Send(nullptr, 0, MPI_CHAR, 0, 1, comms[1]));
-      for (const char each : data) CHECK_EQ(each, static_cast<char>(i + 1));
-    }
-    least = std::min(least, MPI_Wtime() - begun);
-  }
-  return least;
-}
-
-// A send in many pieces continues while its thread waits on another channel, as fast as if the thread waited for it.
-void send_continues() {
-  constexpr int kBytes = 8 << 20;
-  constexpr double kSlower = 50;
-  const auto receive = [](MPI_Comm comm) { CHECK_OK(MPI_Recv(nullptr, 0, MPI_CHAR, 1, 1, comm, MPI_STATUS_IGNORE)); };
-  const struct {
-    const char* name;
-    Wait wait;
-  } waits[] = {{"MPI_Recv", receive},
-               {"MPI_Probe",
-                [&](MPI_Comm comm) {
-                  CHECK_OK(MPI_Probe(1, 1, comm, MPI_STATUS_IGNORE));
-                  receive(comm);
-                }},
-               {"MPI_Waitany", [](MPI_Comm comm) {
-                  MPI_Request request;
-                  CHECK_OK(MPI_Irecv(nullptr, 0, MPI_CHAR, 1, 1, comm, &request));
-                  int index = -1;
-                  CHECK_OK(MPI_Waitany(1, &request, &index, MPI_STATUS_IGNORE));
-                  CHECK_EQ(index, 0);
-                }}};
-  std::vector<MPI_Comm> comms = duplicates(2);
-  std::vector<char> data(kBytes);
-  const double alone = send_time(comms, data, receive, true);
-  for (const auto& each : waits) {
-    const double beside = send_time(comms, data, each.wait, false);
-    if (rank != 0) continue;
-    std::printf("%s: %.1f ms, %.1f ms if the send is awaited\n", each.name, beside * 1e3, alone * 1e3);
-    CHECK(beside < kSlower * alone);
-  }
-  free_all(comms);
-}
-
 // Every second posted receive is cancelled, and the others receive the messages in order.
 void cancel() {
   constexpr int kReceives = 40;
@@ -810,7 +748,6 @@ int main(int argc, char** argv) {
                {"shared_probes", shared_probes},
                {"shared_tags", shared_tags},
                {"first_use", first_use},
-               {"send_continues", send_continues},
                {"cancel", cancel},
                {"cancel_unseen", cancel_unseen},
                {"persistent", persistent},
@@ -830,10 +767,10 @@ int main(int argc, char** argv) {
   const char* const wanted = argc > 1 ? argv[1] : "";
   bool found = false;
   for (const auto& each : cases) {
-    // "all": the cases that end with the job's success, and that do not measure.
-    const bool apart = std::strcmp(each.name, "death") == 0 || std::strcmp(each.name, "recovery") == 0 ||
-                       std::strcmp(each.name, "cut") == 0 || std::strcmp(each.name, "send_continues") == 0;
-    if (std::strcmp(wanted, each.name) != 0 && (apart || std::strcmp(wanted, "all") != 0)) continue;
+    // "all": the cases that end with the job's success.
+    const bool mortal = std::strcmp(each.name, "death") == 0 || std::strcmp(each.name, "recovery") == 0 ||
+                        std::strcmp(each.name, "cut") == 0;
+    if (std::strcmp(wanted, each.name) != 0 && (mortal || std::strcmp(wanted, "all") != 0)) continue;
     found = true;
     each.run();
     CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
