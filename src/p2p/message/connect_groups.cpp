@@ -6,6 +6,7 @@
 
 #include "boot/boot.hpp"
 #include "p2p/core/steps.hpp"
+#include "p2p/progress.hpp"
 
 namespace hr::p2p {
 namespace {
