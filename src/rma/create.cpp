@@ -125,7 +125,7 @@ Status give_memory(Window& window, const std::vector<Facts>& facts) {
   if (!shared && window.flavor_ == Flavor::kShared) {
     failed = 1;
     why = "MPI_Win_allocate_shared: the processes could not share memory (HEADRACE_VERBOSE=1 says why)";
-  } else if (own.base == nullptr && (own.bytes != 0 || window.flavor_ == Flavor::kShared)) {
+  } else if (own.base == nullptr && (own.bytes != 0 || is_contiguous(window, facts))) {
     failed = allocate_private(window, static_cast<std::size_t>(own.bytes), alignment_hint(window)).ok() ? 0 : 1;
     why = take_detail();
     own.base = window.memory_.get();

@@ -58,12 +58,10 @@ Plan make_plan(const Window& window, const std::vector<Facts>& facts) {
   plan.control_bytes = up(plan.ranks.size() * sizeof(Control), kPage);
   plan.bytes = plan.control_bytes;
   if (!allocates(window)) return plan;
-  bool consecutive = window.flavor_ == Flavor::kShared;
+  const bool consecutive = is_contiguous(window, facts);
   std::size_t alignment = kLeastAlignment;
   for (const int rank : plan.ranks) {
-    const Facts& its = facts[static_cast<std::size_t>(rank)];
-    if (its.apart != 0) consecutive = false;
-    alignment = std::max(alignment, static_cast<std::size_t>(its.alignment));
+    alignment = std::max(alignment, static_cast<std::size_t>(facts[static_cast<std::size_t>(rank)].alignment));
   }
   for (const int rank : plan.ranks) {
     const auto bytes = static_cast<std::size_t>(facts[static_cast<std::size_t>(rank)].bytes);
@@ -126,15 +124,15 @@ bool reserve_own(Window& window, const Plan& plan) {
   return true;
 }
 
-void place_members(Window& window, const Plan& plan, bool data) {
+void place_members(Window& window, const Plan& plan, const std::vector<Facts>& facts, bool data) {
   std::byte* const begin = window.file_->data();
+  const bool contiguous = is_contiguous(window, facts);
   for (std::size_t i = 0; i < plan.ranks.size(); ++i) {
     Member& member = window.member(plan.ranks[i]);
     member.control = reinterpret_cast<Control*>(begin) + i;
     if (!data) continue;
-    // In a shared window, even an empty part has an address among the others (MPI 5.0 section 12.2.3).
-    const bool placed = member.bytes != 0 || window.flavor_ == Flavor::kShared;
-    member.base = placed ? begin + plan.offsets[i] : nullptr;
+    // In a contiguous window, even an empty part has an address among the others (MPI 5.0 section 12.2.3).
+    member.base = member.bytes != 0 || contiguous ? begin + plan.offsets[i] : nullptr;
     member.path = plan.ranks[i] == window.rank() ? Path::kOwn : Path::kMapped;
   }
 }
@@ -145,6 +143,11 @@ void keep_control_private(Window& window) {
 }
 
 }  // namespace
+
+bool is_contiguous(const Window& window, const std::vector<Facts>& facts) {
+  return window.flavor_ == Flavor::kShared &&
+         std::none_of(facts.begin(), facts.end(), [](const Facts& its) { return its.apart != 0; });
+}
 
 comm::Members exchange_members(const Window& window, int tag) {
   const comm::Group& group = *window.group_;
@@ -178,7 +181,7 @@ Status share_memory(Window& window, const std::vector<Facts>& facts, bool* share
     keep_control_private(window);
     return kOk;
   }
-  place_members(window, plan, *shared);
+  place_members(window, plan, facts, *shared);
   window.shared_words_ = {reinterpret_cast<Control*>(window.file_->data()), plan.ranks.size()};
   if (!*shared) return kOk;
   window.updaters_ = window.shared_words_;

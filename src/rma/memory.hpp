@@ -31,6 +31,8 @@ struct Facts {
 // true if members on one host have their data in shared memory; a process that is alone on its host has no memory yet.
 // Collective. Errors: those of messages.
 Status share_memory(Window& window, const std::vector<Facts>& facts, bool* shared);
+// True for a shared window whose parts are contiguous with each other, because no process asked for anything else.
+bool is_contiguous(const Window& window, const std::vector<Facts>& facts);
 // Allocates private memory of this process. Errors: MPI_ERR_NO_MEM.
 Status allocate_private(Window& window, std::size_t bytes, std::size_t alignment);
 

@@ -82,7 +82,8 @@ void shared(const check::Environment& mpi) {
     if (own != 0) std::memset(base, mpi.rank, static_cast<std::size_t>(own));
     CHECK_OK(MPI_Win_fence(0, win));
     char* before = nullptr;
-    if (!apart) CHECK(base != nullptr);  // also that of rank 0, which has no bytes
+    // Rank 0 has no bytes, but an address if the parts are contiguous, as in MPICH and Open MPI.
+    CHECK_EQ(base != nullptr, !apart || own != 0);
     for (int rank = 0; rank < mpi.size; ++rank) {
       MPI_Aint size = -1;
       int unit = -1;
@@ -90,6 +91,7 @@ void shared(const check::Environment& mpi) {
       CHECK_OK(MPI_Win_shared_query(win, rank, &size, &unit, &its));
       CHECK_EQ(size, 10 * rank);
       CHECK_EQ(unit, 1);
+      CHECK_EQ(its != nullptr, !apart || size != 0);
       for (MPI_Aint i = 0; i < size; ++i) CHECK_EQ(its[i], rank);
       if (!apart && rank == mpi.rank) CHECK(its == base);
       if (!apart && rank == 1) CHECK(its == before);
