@@ -680,6 +680,23 @@ class Faults(HostsTest):
         self.assertEqual((child.returncode, errors), (0, ""))
         self.assertEqual(sorted([*map(int, out.split())])[-2:], [10, 10])
 
+    def test_messages_outlast_a_link_that_is_cut_for_less_than_the_time_out(self):
+        # TCP tries after 0.2, 0.6, 1.4, 3 and 6.2 s: the fifth time is later than the time-out.
+        ended = f"{BUILD}/cut_link.{os.getpid()}"
+        self.addCleanup(Path(ended).unlink, missing_ok=True)
+        child = self.start("-n", "2", "--hosts", f"{A},{B}", f"{BUILD}/gpu_tests/mpi_random_exchange", "--seed", "5", "--exchanges", "60",
+                           "--largest", "65536", "--until", ended, environment={"HEADRACE_HOST_TIMEOUT": "30", "HEADRACE_NETWORK_TIMEOUT": "4"})
+        between_ranks = ["ss", "-Htn", "state", "established", "( sport != :22 and dport != :22 )"]
+        wait_for(lambda: hosts("exec", A, *between_ranks), 20, "the ranks are connected")
+        hosts("partition", B)
+        wait_for(lambda: max(tries_in_vain(A), tries_in_vain(B)) >= 4, 6, "TCP has tried four times")
+        hosts("heal")
+        with self.assertRaises(subprocess.TimeoutExpired):
+            child.wait(6)
+        Path(ended).touch()
+        out, errors = child.communicate(timeout=40)
+        self.assertEqual((child.returncode, errors), (0, ""), out)
+
     def test_a_first_message_outlasts_a_cut_link(self):
         """The system refuses the connection, as it finds no neighbour; the transport tries again."""
         child = self.start("-n", "2", "--hosts", f"{B},{C}", LATE_MESSAGE, stdin=subprocess.PIPE,

@@ -6,6 +6,7 @@
 #include "base/clock.hpp"
 #include "base/knobs.hpp"
 #include "boot/process_name.hpp"
+#include "transport/network/silence.hpp"
 #include "transport/ofi/endpoint.hpp"
 
 namespace hr::transport::ofi {
@@ -100,13 +101,13 @@ void Ofi::look_at(Peer& peer, double now) {
       if (error != 0) return fail_path(peer, error);
       peer.probed_at = now;
       if (peer.worked) peer.stuck_since = now;  // it listens, but makes no progress
-    } else if (now - peer.probed_at > knobs().network_timeout) {
+    } else if (now - peer.probed_at > network::silence_seconds()) {
       return fail_path(peer, FI_ETIMEDOUT);
     }
     return;
   }
   if (peer.stuck_since == 0 || now - peer.stuck_since < kStuckTime) return;
-  if (!peer.worked && now - peer.stuck_since > knobs().network_timeout) return fail_path(peer, FI_ETIMEDOUT);
+  if (!peer.worked && now - peer.stuck_since > network::silence_seconds()) return fail_path(peer, FI_ETIMEDOUT);
   if (now - peer.probed_at < 1) return;
   peer.probed_at = now;
   static_cast<void>(peer.probe.begin(peer.place));

@@ -18,6 +18,7 @@
 #include "base/lock.hpp"
 #include "base/log.hpp"
 #include "base/machine.hpp"
+#include "transport/network/silence.hpp"
 #include "transport/tcp/endpoint.hpp"
 
 namespace hr::transport::tcp {
@@ -85,11 +86,13 @@ void configure(int socket) noexcept {
 // notice, and the probes of hundreds of processes to one another would fill the system's queue of packets.
 void probe_host(int socket, const Interface& interface) noexcept {
   if (interface.is_loopback) return;
-  const int seconds = std::max(1, static_cast<int>(knobs().network_timeout));
+  constexpr int kProbes = 3;
+  const double idle = knobs().network_timeout / 2;
+  const double between = (network::silence_seconds() - idle) / kProbes;
   set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
-  set(socket, IPPROTO_TCP, TCP_KEEPIDLE, std::max(1, seconds / 4));
-  set(socket, IPPROTO_TCP, TCP_KEEPINTVL, std::max(1, seconds / 4));
-  set(socket, IPPROTO_TCP, TCP_KEEPCNT, 3);
+  set(socket, IPPROTO_TCP, TCP_KEEPIDLE, std::max(1, static_cast<int>(idle)));
+  set(socket, IPPROTO_TCP, TCP_KEEPINTVL, std::max(1, static_cast<int>(between)));
+  set(socket, IPPROTO_TCP, TCP_KEEPCNT, kProbes);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "base/knobs.hpp"
 #include "base/lock.hpp"
 #include "boot/process_name.hpp"
+#include "transport/network/silence.hpp"
 #include "transport/tcp/endpoint.hpp"
 
 namespace hr::transport::tcp {
@@ -119,7 +120,7 @@ void Tcp::look_at(Peer& peer) {
   socklen_t length = sizeof info;
   if (::getsockopt(peer.out->socket, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return;
   const bool repeats = info.tcpi_retransmits > 1 || info.tcpi_probes > 1;
-  if (repeats && info.tcpi_last_ack_recv > knobs().network_timeout * 1e3) fail_path(peer, ETIMEDOUT);
+  if (repeats && info.tcpi_last_ack_recv > network::silence_seconds() * 1e3) fail_path(peer, ETIMEDOUT);
 }
 
 void Tcp::sweep() {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/knobs.hpp"
+#include "transport/network/silence.hpp"
 #include "transport/ucx/maker_names.hpp"
 
 namespace hr::transport::ucx {
@@ -16,8 +17,7 @@ namespace {
 constexpr unsigned kMajor = 1;
 constexpr unsigned kMinor = 13;
 
-constexpr double kMostGrace = 8;  // seconds, as in mpiexec
-constexpr int kRails = 2;         // maximum number of networks that a long message uses at once
+constexpr int kRails = 2;  // maximum number of networks that a long message uses at once
 
 using Settings = std::vector<std::pair<const char*, std::string>>;
 
@@ -43,11 +43,9 @@ Settings our_settings(bool loopback_alone) {
   // Over TCP the segments of a rendezvous are messages, for which UCX uses one network by default.
   const std::string rails = std::to_string(chosen.network_rails != 0 ? chosen.network_rails : kRails);
   for (const char* kind : {"MAX_RNDV_RAILS", "MAX_EAGER_RAILS"}) all.emplace_back(kind, rails);
-  // A silent peer is probed after half of that time, and repeatedly until its end. TCP retransmits at growing
-  // intervals, so it notices late that a network works again: it gets additional time for that, up to the same time
-  // again.
+  // A silent peer is probed after half of the user's limit, and repeatedly until it counts as failed.
   const double limit = chosen.network_timeout;
-  const double last = limit + std::min(limit, kMostGrace);
+  const double last = network::silence_seconds();
   all.emplace_back("KEEPALIVE_INTERVAL", microseconds(limit / 4));
   all.emplace_back("TCP_KEEPIDLE", microseconds(limit / 2));
   all.emplace_back("TCP_KEEPINTVL", microseconds((last - limit / 2) / 3));
