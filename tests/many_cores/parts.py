@@ -99,7 +99,7 @@ class Programs:
         return {name: name for name in text.split() if not name.startswith(OUTSIDE_LEFT_OUT)}
 
     def command(self, words):
-        return [*OUTSIDE, "--hosts", self.hosts, *words]
+        return [*OUTSIDE, *words, "--hosts", self.hosts]
 
     @staticmethod
     def results(output):

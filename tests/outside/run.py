@@ -28,6 +28,7 @@ APT = """Dir::Etc::sourcelist "{0}/sources.list";
 Dir::Etc::sourceparts "-";
 Dir::State::lists "{0}/lists";
 """
+LINES_OF_FAILURE = 40  # of a log, which are printed
 
 
 def fetch_debian(name: str, work: Path) -> Path:
@@ -108,11 +109,14 @@ def run(package: packages.Package, build_directory: Path, source: Path, hosts: i
         with open(log, "w", encoding="utf-8") as output:
             code = subprocess.run(words, cwd=where, env=settings, stdout=output, stderr=output,
                                   stdin=subprocess.DEVNULL, check=False).returncode
-        good, bad = test.count(log.read_text(encoding="utf-8", errors="replace"), code)
+        said = log.read_text(encoding="utf-8", errors="replace")
+        good, bad = test.count(said, code)
         passed += good
         failed += bad
         how = "ok" if bad == 0 else f"FAILED, see {log}"
         print(f"{package.name} {test.name}, {hosts} host(s): {good} passed, {bad} failed, {time.monotonic() - begun:.0f} s: {how}", flush=True)
+        if bad != 0:  # the end of the log, as the directory may be temporary
+            print("".join(f"    {line}\n" for line in said.splitlines()[-LINES_OF_FAILURE:]), end="", flush=True)
     return passed, failed
 
 
