@@ -1,6 +1,7 @@
-// threads: several threads of a rank communicate at once (MPI_THREAD_MULTIPLE), each with its partner in the peer, on a
-// separate communicator or with separate tags on one: one-way latency of blocking ping-pongs, in microseconds, the mean
-// over the threads; or, with --rate, messages per second of all threads together.
+// threads: several threads of a rank communicate at once (MPI_THREAD_MULTIPLE). Each thread has its partner in the
+// peer. The pairs use separate communicators, or separate tags on one communicator. The figure is the one-way latency
+// of blocking ping-pongs in microseconds, the mean over the threads. With --rate, it is the number of messages per
+// second of all threads together.
 #include <pthread.h>
 #include <sched.h>
 

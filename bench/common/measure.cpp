@@ -61,7 +61,8 @@ Plan agree_on_plan(const World& world, const Options& options, const Repeat& rep
     const double taken = repeat(iterations);
     passed += taken;
     seconds = std::clamp(taken / iterations, 1e-9, seconds);
-    // If the user has chosen the number of iterations, so is the number of messages.
+    // If the user has chosen the number of iterations, the number of trial messages does not depend on time: there
+    // are always two trial runs of one iteration.
     const bool chosen = options.iterations > 0;
     const bool enough = chosen ? round == 2 : round == kTries || (round >= 2 && passed > kTriesSeconds);
     iterations = from_root(world, enough ? 0 : !chosen && seconds < kRepetition / 10 ? 16 : 1);

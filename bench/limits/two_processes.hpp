@@ -22,8 +22,8 @@ struct Exchange {
   Statistics times;  // us, one way
 };
 
-// Returns half the ping-pong time for each size. Empty if the two processes cannot reach each other's memory;
-// *why: the reason.
+// Returns one Exchange for each size and way, with half the times of `laps` ping-pongs. Empty if the two processes
+// cannot reach each other's memory; *why: the reason.
 std::vector<Exchange> measure_exchanges(const std::vector<std::size_t>& sizes, int laps, std::string* why);
 
 }  // namespace bench

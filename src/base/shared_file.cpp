@@ -39,7 +39,7 @@ bool in_launchers(const char* kind, const char* machines) {
 bool names_needed = false;
 
 constexpr std::string_view kProcesses = "/proc/";
-// Flags of open(), as a name may be another user's link, or a FIFO.
+// Flags for open(): the name may be another user's symbolic link, or a FIFO.
 constexpr int kSafeOpen = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
 
 // Returns the target of a descriptor's link in /proc, such as "/dev/shm/#1234", the system's notation for a file

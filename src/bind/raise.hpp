@@ -16,7 +16,7 @@ namespace hr::bind {
 // Object whose error handler is used if no communicator or session is among the arguments.
 enum class Fallback { kSelf, kFile };
 
-// Facts about a call; a constant of its entry point.
+// Describes an MPI function. Each entry point has one as a constant.
 struct Call {
   const char* function;  // "MPI_Send"
   Fallback fallback = Fallback::kSelf;

@@ -1,5 +1,5 @@
-// Messages that a transport delivers: from other processes, with anything wrong except their source and length, to a
-// process that has pending receives and sends, a window and communicators.
+// Delivers malformed messages from other processes: anything but the source and the length may be wrong. The process
+// that receives them has pending receives and sends, a window and communicators.
 //
 // The input is a sequence of messages: 4 bytes (sender, kind, words to replace, length of the payload), a way, the 4
 // bytes of a context and two words of the header, then the payload. A cookie is an address, which no input can know:

@@ -54,7 +54,8 @@ void check_status(const Message& message, int peer, const MPI_Status& status) {
   CHECK_EQ(status.MPI_TAG, message.tag);
 }
 
-// Completes all requests with one of many calls; statuses in the order of the requests.
+// Completes all requests with the wait or test function that `flavour` selects. Stores the statuses in the order of
+// the requests.
 void complete(int flavour, std::vector<MPI_Request>& requests, std::vector<MPI_Status>& statuses) {
   const int count = static_cast<int>(requests.size());
   statuses.resize(requests.size());

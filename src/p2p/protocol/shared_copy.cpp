@@ -135,8 +135,8 @@ class Batch {
   Batch(const Batch&) = delete;
   Batch& operator=(const Batch&) = delete;
 
-  // Removes copies of which the other side has claimed everything, as they end independently of this batch once other
-  // threads may enter.
+  // Removes copies that the other side has claimed completely. Once other threads may enter, such copies can complete
+  // without this batch.
   template <class Forget>
   void remove_unclaimed(Forget&& forget) {
     std::size_t kept = 0;

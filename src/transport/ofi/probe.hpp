@@ -19,7 +19,7 @@ class Probe {
   // Starts to connect, unless that is pending. False if the address is not that of a socket.
   bool begin(const std::vector<std::byte>& address);
   [[nodiscard]] bool is_pending() const noexcept { return socket_ >= 0; }
-  // True once there is an answer: 0 if a process listens there, else the error.
+  // True once there is an answer. *error: 0 if a process listens there, else the error.
   bool answered(int* error);
   void close() noexcept;
 

@@ -73,7 +73,7 @@ bool Tcp::post(Peer& peer, const FrameHead& head, const void* payload, std::size
 }
 
 void Tcp::post_word(Peer& peer, Frame kind, std::uint64_t first, std::uint64_t second) {
-  // If there is no memory even for that, the program is about to end.
+  // Ignores failure: if there is no memory even for one control frame, the program is about to end.
   static_cast<void>(post(peer, {kind, 0, {first, second, 0}}, nullptr, 0));
 }
 

@@ -28,7 +28,8 @@ class Elements {
     memory_.write(content_);
   }
 
-  // Must be called again after the memory has changed, as in a new MPI call.
+  // Makes a view of the elements, as an MPI call does. Managed memory may move between host and device with each
+  // access, so its view must be made anew after an access; a view of any other memory stays valid.
   Status view(View* view) { return make_view(memory_.bytes() + origin(), count_, *made_->type, view); }
   [[nodiscard]] std::vector<std::byte> packed() const { return reference_pack(entries_, content_.data() + origin()); }
   // Updates the expected content: the given range of offsets in `packed` has arrived.
