@@ -95,6 +95,16 @@ void probe_host(int socket, const Interface& interface) noexcept {
   set(socket, IPPROTO_TCP, TCP_KEEPCNT, kProbes);
 }
 
+// Returns the number of bytes up to which collecting frames pays: several fit into a segment of the connection. Longer
+// frames would leave parts of segments to wait for one another.
+std::size_t most_collected(int socket) noexcept {
+  constexpr int kFramesPerSegment = 3;
+  int segment = 0;
+  socklen_t length = sizeof segment;
+  if (::getsockopt(socket, IPPROTO_TCP, TCP_MAXSEG, &segment, &length) != 0) return 0;
+  return static_cast<std::size_t>(segment / kFramesPerSegment);
+}
+
 }  // namespace
 
 Status Tcp::set_peer_address(int proc, const std::string& address) {
@@ -353,6 +363,7 @@ void Tcp::read_welcome(Connection& connection) {
 void Tcp::opened(Connection& connection, Peer& peer) {
   if (connection.accepted) probe_host(connection.socket, interface_);
   connection.stage = Stage::kOpen;
+  connection.most_collected = most_collected(connection.socket);
   peer.failing_since = 0;
   peer.attempts = 0;
   if (peer.out == nullptr) {

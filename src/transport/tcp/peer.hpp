@@ -75,10 +75,11 @@ enum class Stage : std::uint8_t {
 struct Connection {
   int socket = -1;
   Stage stage = Stage::kGreeting;
-  bool accepted = false;      // the other process has made it
-  bool watches_room = false;  // an event reports when there is room to send
-  double since = 0;           // time at which it was made
-  Peer* peer = nullptr;       // null before the stage kOpen, if it was accepted
+  bool accepted = false;           // the other process has made it
+  bool watches_room = false;       // an event reports when there is room to send
+  double since = 0;                // time at which it was made
+  std::size_t most_collected = 0;  // bytes of the longest frame that the system may collect with others
+  Peer* peer = nullptr;            // null before the stage kOpen, if it was accepted
   Hello hello{};
   std::array<std::byte, sizeof(Hello)> proof;  // of the other side, of which `proven` bytes have arrived
   std::size_t proven = 0;

@@ -42,7 +42,7 @@ bool Tcp::post(Peer& peer, const FrameHead& head, const void* payload, std::size
   std::size_t sent = 0;
   if (peer.queue.empty() && peer.is_open()) [[likely]] {
     iovec parts[] = {{const_cast<FrameHead*>(&head), sizeof head}, {const_cast<void*>(payload), bytes}};
-    const bool collect = ++burst_ > kBurst;
+    const bool collect = ++burst_ > kBurst && whole <= peer.out->most_collected;
     const ssize_t accepted = send_parts(peer.out->socket, std::span(parts, bytes != 0 ? 2 : 1), collect ? MSG_MORE : 0);
     if (collect && !peer.collects) {
       peer.collects = true;
