@@ -134,9 +134,7 @@ Status PosixFile::sync() const {
 }
 
 Status unlink(const std::string& path) {
-  if (::unlink(path.c_str()) == 0) return kOk;
-  // EPERM means that it is a directory, not a file.
-  return system_error(errno == EPERM ? EISDIR : errno, "cannot delete", path);
+  return ::unlink(path.c_str()) == 0 ? kOk : system_error(errno, "cannot delete", path);
 }
 
 }  // namespace hr::io

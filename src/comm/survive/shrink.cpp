@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -78,8 +79,9 @@ p2p::Task shrink_task(Shrinking* shrinking) {
     agreement.blocking = false;
     p2p::Task on_context = agree_on_context(agreement, &context);
     const Status made = co_await on_context;
-    // Drops the error's detail: any error here means that a failure has been or will be detected.
-    if (!made.ok()) static_cast<void>(take_detail());
+    // The error matters only if no member has failed meanwhile, which the members find out together.
+    std::string why;
+    if (!made.ok()) why = take_detail();
     shrinking->confirmed.flag = made.ok() ? 1 : 0;
     p2p::Task on_success = reach_consensus(comm, shrinking->participants, &shrinking->confirmed);
     HR_CO_TRY(co_await on_success);
@@ -93,7 +95,10 @@ p2p::Task shrink_task(Shrinking* shrinking) {
     if (made.ok()) release_context(context);
     // Without a new failure, another attempt would fail for the same reason.
     if (same) {
-      HR_CO_TRY(made);
+      if (!made.ok()) {
+        set_detail(std::move(why));
+        co_return made;
+      }
       co_return fail(Errc::kOther, "another member could not create the communicator");
     }
   }
