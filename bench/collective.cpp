@@ -1,8 +1,9 @@
-// collective: the time of one collective operation, in microseconds: the median over the repetitions of the longest of
-// the ranks' mean times; with algorithm and bus bandwidth as defined in nccl-tests.
+// collective: time of one collective operation, in microseconds, and its algorithm and bus bandwidth as defined in
+// nccl-tests. The time of a repetition is the longest of the ranks' mean times; the result is the median over the
+// repetitions.
 //
-// Sizes are those of the larger of a rank's two buffers, in bytes, as in nccl-tests (for allgather, of all blocks
-// together).
+// A size is that of the larger of a rank's two buffers, in bytes, as in nccl-tests; for allgather, the size of all
+// blocks together.
 #include <algorithm>
 #include <cstdio>
 #include <limits>

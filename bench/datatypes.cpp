@@ -1,6 +1,6 @@
-// datatypes: MPI_Pack and MPI_Unpack of common layouts, in microseconds, compared with one memcpy of the same number of
-// bytes, and with a hand-written loop for the layout between the same buffers ("bare"). Ranks work independently; the
-// slowest one counts.
+// datatypes: times of MPI_Pack and MPI_Unpack for common layouts, in microseconds, compared with one memcpy of the same
+// number of bytes, and with a hand-written loop for the layout ("bare") between the same buffers. Ranks work
+// independently; the slowest one counts.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -19,8 +19,8 @@ namespace {
 using bench::Options;
 using bench::World;
 
-// Positions of a type's bytes, computed without datatypes, so that the check does not depend on the library's view of
-// the type.
+// A contiguous run of a type's bytes, computed without datatypes, so that the check does not depend on the library's
+// view of the type.
 struct Run {
   std::size_t offset, length;
 };

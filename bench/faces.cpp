@@ -1,5 +1,5 @@
-// faces: one-way latency, in microseconds, for one face of a cube of floats, as subarray types on both sides, for each
-// orientation (one contiguous segment, rows, single elements); and for an indexed type of random single floats.
+// faces: one-way latency, in microseconds, of one face of a cube of floats in each orientation (one contiguous segment,
+// rows, single elements), with subarray types on both sides; and of random single floats, with indexed types.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>

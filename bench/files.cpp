@@ -1,7 +1,7 @@
 // files: time that all ranks together need to write and read a file of a given size, in microseconds, on the slowest
-// rank: a three-dimensional array of doubles, of which each rank has a block (collectively), and one contiguous segment
-// per rank (independently); and, as the limit, the time that one process needs with write() and read() for the same
-// bytes.
+// rank. The file contains a three-dimensional array of doubles, of which each rank accesses a block (collectively), or
+// one contiguous segment per rank (independently). The limit is the time that one process needs for the same bytes with
+// pwrite() and pread().
 //
 // The file is empty before each write, so the time includes the allocation of its pages. Nothing waits for the disk; if
 // write-back disturbs the measurement, choose a directory in memory.

@@ -1,6 +1,6 @@
 // gpu_limits: speed of two GPUs (or of one, for both sides) without MPI, in one process: the limits with which the
-// results of the other benchmarks are compared. Times are in microseconds, from before the call until polling shows its
-// completion.
+// results of the other benchmarks are compared. Times are in microseconds, from before the call that starts the work
+// until polling shows that the work is complete.
 #include <cstdio>
 
 #include "common/options.hpp"
@@ -62,7 +62,7 @@ class Limits {
   }
 
  private:
-  // `moved`: bytes transferred in that time, for the bandwidth.
+  // `moved`: bytes transferred in one sample, for the bandwidth.
   void add(const char* label, std::size_t bytes, const Statistics& times, std::size_t moved, std::string note = "") {
     bench::Row row{label,          bytes, 1, times, {{"GB/s", static_cast<double>(moved) / times.median * 1e-3}},
                    std::move(note)};

@@ -15,7 +15,7 @@
 
 namespace {
 
-constexpr int kCopies = 4;  // per sample
+constexpr int kCopies = 4;  // copies per sample
 constexpr int kHost = 0;
 
 // Samples of one rank, by label.
@@ -33,7 +33,7 @@ struct Copies {
     return std::to_string(from) + '>' + std::to_string(to) + ' ' + when;
   }
 
-  // Returns the microseconds of each copy.
+  // Returns the mean time of a copy in microseconds.
   [[nodiscard]] double time(bool to_device) const {
     const double begin = MPI_Wtime();
     for (int i = 0; i < kCopies; ++i) {

@@ -1,9 +1,10 @@
-// host_limits: speed of two cores of this machine without MPI, with which latency and bandwidth are compared: a cache
-// line passed from core to core, and a message through shared memory (a copy into it, a flag, and a copy out of it;
-// from 256 B on, the fastest of several methods, in pieces and with non-temporal stores, limits/ping_pong.hpp), as
-// one-way times in microseconds; and one memcpy between two buffers of each size. With --ping-pong, also longer
-// messages in both directions, through little and through much memory, an allgather with direct reads, and a broadcast.
-// With --collectives, operations of several processes instead (limits/bare_collectives.hpp).
+// host_limits: speed of two cores of this machine without MPI, with which latency and bandwidth are compared. Measures
+// one-way times in microseconds: a cache line passed from core to core, and a message through shared memory (a copy
+// into it, a flag, and a copy out of it). From 256 B on, the fastest of several methods counts, in pieces or with
+// non-temporal stores (limits/ping_pong.hpp). Also measures one memcpy between two buffers of each size. With
+// --ping-pong, also longer messages in both directions, through little and through much memory, an allgather with
+// direct reads, and a broadcast. With --collectives, operations of several processes instead
+// (limits/bare_collectives.hpp).
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -22,9 +23,9 @@
 
 namespace {
 
-// Longer messages are faster with a single copy.
+// Largest message that is measured as an exchange; longer ones are faster with a single copy.
 constexpr std::size_t kLargestExchange = 262144;
-// Memory that messages cycle through: as much as the nearest caches can hold, and more than that.
+// Sizes of the memory that messages cycle through: as much as the nearest caches can hold, and more than that.
 constexpr std::size_t kRoom = 524288, kMuchRoom = 2097152;
 constexpr bench::Through kInPieces[] = {{3072, kRoom},      {2048, kMuchRoom}, {8192, kMuchRoom},
                                         {32768, kMuchRoom}, {3072, 0, true},   {16384, 0, true}};
@@ -106,7 +107,7 @@ bench::Statistics copy_us(std::size_t bytes, const bench::Effort& effort) {
   });
 }
 
-// Options and results.
+// The options of a run, and its results.
 struct Job {
   std::vector<std::size_t> sizes{8, 64, 1024, 2048, 8192, 32768, 262144, 1 << 20, 2 << 20, 4 << 20};
   int samples = 1000;
@@ -124,8 +125,8 @@ struct Job {
     return add(label, bytes,
                bench::sample({std::min(samples, least), samples, microseconds}, [&] { return at_distance(once); }));
   }
-  // Returns the result of a call of `once` before and after which the two cores are at the requested distance; 0 if
-  // they never are.
+  // Returns the result of the first call of `once` for which the two cores are at the requested distance before and
+  // after the call; 0 if there is none within kPatience.
   template <class Once>
   double at_distance(Once once) const {
     if (!cores_apart) return once();
@@ -187,8 +188,8 @@ void measure_copies(Job& job) {
   }
 }
 
-// Measures each algorithm of the chosen operations at each size that it supports, except those that the system refuses.
-// Returns false, with a message, if received data is wrong.
+// Measures each algorithm of the chosen operations at each size that it supports; skips algorithms that the system
+// refuses. Returns false, with a message, if received data is wrong.
 bool measure_collectives(Job& job) {
   for (const bench::BareAlgorithm& way : bench::bare_algorithms()) {
     if (std::find(job.collectives.begin(), job.collectives.end(), way.operation) == job.collectives.end()) continue;

@@ -17,7 +17,7 @@ namespace {
 constexpr int kTag = 9;
 constexpr std::size_t kShort = 8;
 
-// Returns the partner of a rank in a round of the circle method, or -1.
+// Returns the partner of a rank in a round of the circle method; -1 if the rank has none.
 int partner(int rank, int size, int round) {
   const int places = size + size % 2;
   const int last = places - 1;

@@ -1,5 +1,5 @@
-// matching: one-way latency of 8 bytes, in microseconds, to a rank that has many other posted receives or unexpected
-// messages, which have other tags and come first in the queues.
+// matching: one-way latency of 8 bytes, in microseconds, to a rank with many other posted receives or unexpected
+// messages. These have other tags and come first in the queues.
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -42,8 +42,8 @@ void marker(const World& world) {
                world.comm, MPI_STATUS_IGNORE);
 }
 
-// Posts or sends the others on both ranks of a pair: the figure describes the upper rank, but a ping-pong has two
-// directions.
+// Posts the other receives, or sends the other messages, on both ranks of a pair: the figure describes the upper rank,
+// but a ping-pong has two directions.
 void begin(const World& world, bool posted, int depth, Others& others) {
   others.data.assign(static_cast<std::size_t>(depth) * kBytes, 0);
   others.requests.assign(static_cast<std::size_t>(depth), MPI_REQUEST_NULL);
@@ -61,7 +61,7 @@ void begin(const World& world, bool posted, int depth, Others& others) {
   marker(world);
 }
 
-// Returns false if one of the others did not arrive as sent.
+// Returns false if one of the other messages did not arrive as sent.
 bool end(const World& world, bool posted, int depth, Others& others) {
   if (posted) {
     if (world.lower()) send_others(world, depth);

@@ -1,5 +1,5 @@
-// nccl: the same operations on device memory with MPI and with NCCL, called from C++ with one process per GPU, in
-// turns.
+// nccl: times of the same operations on device memory with MPI and with NCCL. Both are called from C++, in turns, with
+// one process per GPU.
 //
 // - nccl_sync: each call, followed by a synchronisation of its stream, as an MPI program waits for each of its calls
 // - nccl_enqueued: consecutive calls in a stream, one synchronisation at the end
@@ -8,9 +8,9 @@
 // - kernel_...: an empty kernel before each call; before MPI also a synchronisation of its stream
 // - bare_push, bare_pull: messages only, as copies by the sender or by the receiver; a synchronisation after each round
 //
-// Microseconds per call: the slowest rank's mean over the calls of a batch, the median of the batches of a round, the
-// median of the rounds. Sizes are those of the larger of a rank's two buffers. The results of each method are checked
-// once for each operation and size, before it is timed. NVLink multicast is off.
+// Times are in microseconds per call: the median over the rounds of the median over a round's batches. A batch counts
+// with the slowest rank's mean over its calls. Sizes are those of the larger of a rank's two buffers. The results of
+// each method are checked once for each operation and size, before it is timed. NVLink multicast is off.
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -106,7 +106,7 @@ class Comparison {
     return true;
   }
 
-  // Collective.
+  // Returns main's exit status. Collective.
   int status() {
     MPI_Allreduce(MPI_IN_PLACE, &wrong_, 1, MPI_INT, MPI_MAX, world_.comm);
     return wrong_ != 0 ? kWrong : 0;
@@ -115,7 +115,7 @@ class Comparison {
   void launch() { gpu::launch(empty_, {1}, {32}, stream_, 0u); }
   void synchronize() { gpu::synchronize(stream_); }
 
-  // Only the empty kernel, for comparison with the time that the kernel adds to an operation.
+  // Measures only the empty kernel, for comparison with the time that the kernel adds to an operation.
   void kernel() {
     add_enqueued(kKernel, [this] { launch(); });
     measure(kKernel, 0);
@@ -224,7 +224,8 @@ class Comparison {
     return (MPI_Wtime() - start) * 1e6;
   }
 
-  // Returns how many calls of the first method fit into the time of a batch, whether or not that method is measured.
+  // Returns the number of calls of the first method that fit into the time of a batch. That method need not be among
+  // the measured ones.
   int batch_size() {
     timed(first_, kLeastCalls);
     const std::vector<double> slowest =
@@ -268,7 +269,7 @@ class Comparison {
              const std::function<void()>& once) {
     const bench::Operation* const collective = operation.collective;
     const std::size_t count = exchange.count, floats = count * static_cast<std::size_t>(operation.blocks);
-    gpu::fill(receive_, 0xff, 4 * floats);  // no number
+    gpu::fill(receive_, 0xff, 4 * floats);  // NaN in every float
     if (collective != nullptr && collective->starts_in_receive && place_.rank == bench::kRoot) {
       gpu::copy(receive_, send_, 4 * floats);
     }
@@ -322,7 +323,7 @@ class Comparison {
   std::unique_ptr<bench::Peers> peers_;
   Way first_;                                                          // first method of this operation and size
   std::vector<Way> ways_;                                              // ways that are measured
-  std::vector<std::pair<std::string, std::function<void()>>> graphs_;  // work of methods that need the calls of a batch
+  std::vector<std::pair<std::string, std::function<void()>>> graphs_;  // work to capture in a graph, by method
   double start_ = 0;
   int wrong_ = 0;
 };
@@ -364,14 +365,14 @@ std::string device_address() {
   return address;
 }
 
-// Collective.
+// True if any two ranks have the same device. Collective.
 bool ranks_share_devices(const bench::World& world) {
   std::vector<std::string> all = bench::gather_text(world, device_address());
   std::sort(all.begin(), all.end());
   return bench::from_root(world, std::adjacent_find(all.begin(), all.end()) != all.end() ? 1 : 0) != 0;
 }
 
-// Opens NCCL on all ranks, or on none. Returns false after a message.
+// Opens NCCL on all ranks, or on none. If NCCL cannot be used, prints a message and returns false.
 bool open_nccl(const bench::World& world, const Choice& choice, bench::Nccl& nccl) {
   std::string why;
   const bool opened = nccl.open(choice.nccl, why);

@@ -1,12 +1,12 @@
-// one_sided: cost for an origin of put, get and atomic updates of another rank's memory, with or without the target's
-// participation. The lower rank of each pair is the origin; the upper one waits in a barrier.
+// one_sided: cost, for the origin, of put, get and atomic updates of another rank's memory, with or without the
+// target's participation. The lower rank of each pair is the origin; the upper one waits in a barrier.
 //
 //   put, get, fetch_and_op, compare_and_swap, accumulate   one operation and a flush, in microseconds
 //   put stream, get stream                                 a window of operations and one flush, per operation
 //   lock put unlock                                        a complete epoch with one put
 //   fence                                                  a fence of all ranks without operations
 //
-// With --mem, the origin's buffer is in memory of that kind, and with --kind create, so is the window.
+// With --mem, the origin's buffer is in memory of that kind. With --kind create, the window is, too.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>

@@ -1,11 +1,11 @@
 // overlap: share of a non-blocking operation's time that computation hides, in percent.
 //
-// The operation alone takes t, and with a computation of length t between start and completion it takes T. The hidden
-// share is the part of t by which T is shorter than the sum of both: 100 % if T is the computation's time, 0 % if T is
-// the sum. With --computation, the computation has the same length for every size and library: this shows which
-// operations a longer computation hides, and no library has a shorter computation because its operation alone is fast.
-// Rows "..., tested" call MPI_Testall occasionally while they compute. The computation touches no memory. In the rows
-// isend and irecv, one side computes while the other waits for the message immediately.
+// The operation alone takes t. With a computation of length t between its start and its completion, it takes T. The
+// hidden share is the part of t by which T is shorter than the sum of both: 100 % if T is the computation's time, 0 %
+// if T is the sum. With --computation, the computation has the same length for every size and library. This shows which
+// operations a longer computation hides, and a library whose operation alone is fast does not get a shorter
+// computation. Rows "..., tested" call MPI_Testall occasionally while they compute. The computation touches no memory.
+// In the rows isend and irecv, one side computes while the other waits for the message immediately.
 #include <algorithm>
 #include <cmath>
 

@@ -1,6 +1,6 @@
-// spawn: time that all ranks together need to start four more processes of this program, in microseconds, on the
-// slowest rank: for MPI_Comm_spawn alone, and until the end of MPI_Comm_disconnect, which the new processes call after
-// a barrier.
+// spawn: time, in microseconds on the slowest rank, that all ranks together need to start four more processes of this
+// program: for MPI_Comm_spawn alone, and until the end of MPI_Comm_disconnect. The new processes call
+// MPI_Comm_disconnect after a barrier.
 #include "common/measure.hpp"
 #include "common/program.hpp"
 

@@ -96,7 +96,7 @@ std::vector<int> own_cores() {
   return cores;
 }
 
-// Identifies the data of thread `t` of `rank`, different from every other thread's.
+// Returns a number that identifies the data of thread `t` of `rank`, and differs from every other thread's.
 int identity(const World& world, int rank, std::size_t t) { return rank + world.size * static_cast<int>(t); }
 
 int run_all(const bench::Program& program, const World& world, const Options& options, const Choices& choices) {

@@ -71,7 +71,7 @@ HR_DEVICE void copy_ends(const CopyArguments& args, std::uint64_t begin, std::ui
   }
 }
 
-// Copies the share of block number `block` out of `blocks`.
+// Copies the share of thread block `block`, one of `blocks`.
 template <class Element, bool kWide>
 HR_DEVICE void copy_range(const CopyArguments& args, unsigned block, unsigned blocks) {
   constexpr int kWidth = sizeof(Element);

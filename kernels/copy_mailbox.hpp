@@ -36,7 +36,7 @@ struct CopyMailbox {
   alignas(64) std::uint32_t exited[kResidentBlocks];
 };
 
-// Copies of the entries in device memory, which the first block writes for the others, so that those need not read host
+// Copies of the entries in device memory. The first block writes them, so that the other blocks need not read host
 // memory.
 struct CopyRelay {
   CopyEntry entries[kMailboxEntries];

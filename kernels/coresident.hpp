@@ -19,7 +19,7 @@
 
 HR_DEVICE unsigned hr_thread() { return threadIdx.x; }
 HR_DEVICE unsigned hr_block_threads() { return blockDim.x; }
-// Waits for all threads of the block; their writes before it are visible to all of them after it.
+// Waits for all threads of the block. Their writes before the barrier are visible to all of them after it.
 HR_DEVICE void hr_barrier() { __syncthreads(); }
 HR_DEVICE std::uint64_t hr_translate(std::uint64_t address) { return address; }
 HR_DEVICE std::uint64_t hr_nanoseconds() {
@@ -35,8 +35,8 @@ HR_DEVICE unsigned hr_warp_threads() { return 32; }
 HR_DEVICE bool hr_all(bool mine) { return __all_sync(~0u, mine); }
 
 // Access words that the host, other devices and other blocks read or write concurrently. Writes before a release store
-// are visible after an hr_load_acquire() that reads its word: on this device, or everywhere (system). Loads of all
-// lanes from one 32-byte sector are a single access to host memory.
+// are visible after an hr_load_acquire() that reads the stored value: on this device, or everywhere (system). Loads of
+// all lanes from one 32-byte sector are a single access to host memory.
 HR_DEVICE std::uint64_t hr_load_acquire(const std::uint64_t* from) {
   std::uint64_t value;
   asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(from) : "memory");

@@ -1,9 +1,9 @@
 // matched_allreduce: a small reduction among the ranks of one host. One kernel puts a rank's vector into a slot at each
 // rank, with one or several blocks per rank, and waits for nothing; another kernel combines the slots. The stream has
-// already waited for the other ranks' vectors, or the slots hold lines and the kernel waits for these. There are two
-// generations of slots: a rank that begins reduction n + 2 has ended reduction n + 1, and therefore has all ranks'
-// vectors of n + 1, which they put after they had ended reduction n. So a rank rewrites a slot only after it has read
-// the slot reader's own vector of n + 1, which the reader puts after its kernel has read the slot.
+// already waited for the other ranks' vectors, or the slots hold lines and the kernel waits for these lines. Two
+// generations of slots suffice. A rank that begins reduction n + 2 has ended reduction n + 1, so it has all ranks'
+// vectors of n + 1. A rank puts its vector of n + 1 only after it has ended reduction n, and so has read the slots of
+// n. Therefore no slot is rewritten before its reader has read it.
 #include "coresident.hpp"
 #include "matched_allreduce_arguments.hpp"
 #include "matched_copy.hpp"
@@ -45,7 +45,7 @@ namespace hr::matched_kernels {
 using kernels::MatchedEnd;
 using kernels::MatchedWords;
 
-// One element of a vector in lines.
+// Access to one element of a vector in lines.
 template <class T>
 struct InLines {
   static constexpr unsigned kLines = sizeof(T) > 4 ? sizeof(T) / 4 : 1;

@@ -24,7 +24,7 @@ struct MatchedWords {
   std::uint32_t put[kMatchedRanks * kMatchedMostParts];  // parts that each block has put
   std::uint32_t ready[kMatchedRanks];                    // full slots of each rank; the stream waits until there is one
 };
-// Value of `ready` for which no stream waits.
+// Value that a release stores in `ready`, so that no stream waits any more.
 inline constexpr std::uint32_t kMatchedReleased = std::uint32_t{1} << 30;
 
 // Puts a rank's vector into the slots of all ranks.
@@ -43,14 +43,14 @@ struct MatchedEnd {
   std::uint64_t own;
   std::uint64_t slots, slot;  // slots of rank 0, and bytes from one rank's slot to the next
   std::uint64_t generation;
-  std::uint64_t to, count;  // elements of the kernel
+  std::uint64_t to, count;  // result, and number of its elements (of the kernel's type)
   std::uint64_t ranks, rank;
   std::uint64_t op;       // ReduceOp
   std::uint64_t vectors;  // not 0: `to` is aligned to 16 bytes
   std::uint64_t lines;    // not 0: the slots hold lines, for which the kernel waits
 };
 
-// Both at once, if the slots hold lines.
+// Puts and combines in one launch, if the slots hold lines.
 struct MatchedBoth {
   MatchedPut put;
   MatchedEnd end;

@@ -3,12 +3,12 @@
 // need no words.
 //
 // Memory order of words: finish_copies() orders the accesses of all threads of the block before those of its last
-// thread, which calls fence() and then adds to a word, so the addition is a release at system scope. A kernel that
-// waits acquires the word with one thread, and a barrier passes that on to the others.
+// thread, which calls fence() and then adds to a word, so the addition is a release at system scope. In a kernel that
+// waits, one thread acquires the word, and a barrier extends the acquire to the other threads.
 //
 // Lines: data and the number of its message share one atomic 8-byte access. A reader that finds the number has the
-// data, too, so the writer needs no fence and no word. A slot is rewritten only after its reader has found the
-// numbers of all its lines: the reader then returns the slot, or sends data of its own that depends on them. A reader
+// data, too, so the writer needs no fence and no word. A slot is rewritten only after its reader has found the numbers
+// of all its lines: the reader then returns the slot, or sends its own data, which depends on these lines. A reader
 // cannot mistake a later line for the one that it waits for, as the number would differ.
 #pragma once
 
@@ -87,7 +87,7 @@ HR_DEVICE bool in_any_thread(bool mine) {
 }
 HR_DEVICE bool is_waiting_thread() { return true; }
 #else
-// The last thread runs last.
+// On the CPU, the last thread runs last, so the copies of all threads are complete.
 HR_DEVICE void finish_copies() {}
 HR_DEVICE void add(std::uint32_t* word, std::uint32_t number) { __atomic_fetch_add(word, number, __ATOMIC_SEQ_CST); }
 HR_DEVICE std::uint32_t count_block(std::uint32_t* word) { return __atomic_fetch_add(word, 1U, __ATOMIC_SEQ_CST); }
@@ -173,12 +173,12 @@ HR_DEVICE void store_lines(std::uint64_t from, std::uint64_t slot, std::uint64_t
   }
 }
 
-// Loads kMost lines at once until all have the number. Returns false if the word becomes at least `released` meanwhile.
-// address(k): address of line k.
+// Loads `count` lines, at most kMost, at once until all of them have the number. Returns false if the word becomes at
+// least `released` meanwhile. address(k): address of line k.
 template <unsigned kMost, class Address>
 HR_DEVICE bool load_lines(std::uint64_t (&lines)[kMost], unsigned count, const Address& address, std::uint32_t number,
                           const std::uint32_t* word, std::uint32_t released) {
-  constexpr std::uint32_t kLooksAtOnce = 32;  // between two polls of the word
+  constexpr std::uint32_t kLooksAtOnce = 32;  // rounds between two polls of the word
   std::uint32_t looks = 0;
   HR_NO_UNROLL
   for (std::uint32_t round = 1;; ++round) {
@@ -218,7 +218,7 @@ HR_DEVICE bool take_lines(std::uint64_t slot, std::uint64_t to, std::uint64_t by
   return !in_any_thread(over);
 }
 
-// Several elements are loaded before any is stored, so that a block waits for memory once.
+// Loads several elements before it stores any, so that a block waits for memory once.
 template <class Element>
 HR_DEVICE void copy_elements(std::uint64_t from, std::uint64_t to, std::uint64_t bytes, std::uint64_t first,
                              std::uint64_t step) {

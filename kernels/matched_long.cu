@@ -1,14 +1,16 @@
 // matched_long: a collective operation of the ranks of one host, in the program's buffers, with a kernel that waits.
 // The start kernel tells all ranks that this rank's buffers are ready. The wait kernel, which may also start the
-// operation, reads this rank's share of the elements from the buffers that contain it, once all are ready, combines it,
-// and stores the result in the buffers that need it.
+// operation, waits until all buffers are ready. It then reads this rank's share of the elements from the buffers that
+// contain it, combines it, and stores the result in the buffers that need it.
 //
-// Every part of every share is moved by some rank once all ranks have started, whatever the ranks wait for in between:
-// each part is claimed first, and a rank that has waited long for the others claims parts that they have not begun.
-// Between a claim and the end of its part, a kernel waits only for the starts. So a wait depends only on the starts.
+// Once all ranks have started, every part of every share is moved by some rank, whatever the others wait for in
+// between. Each part is claimed first, and a rank that has waited long for the others claims parts that they have not
+// begun. Between a claim and the end of its part, a kernel waits only for the starts. So a wait depends only on the
+// starts.
 //
 // Memory order: `ready` is stored with release after everything that the stream did before; a reader acquires it, and a
-// barrier passes that on to its block. A part is counted in `done` after a system-wide fence behind a barrier.
+// barrier extends the acquire to the reader's block. A part is counted in `done` after a system-wide fence behind a
+// barrier.
 #include "coresident.hpp"
 #include "matched_copy.hpp"
 #include "matched_long_arguments.hpp"
@@ -84,7 +86,8 @@ HR_DEVICE bool wait_for_parts(const MatchedLong& what, std::uint32_t number, std
   return in_any_thread(over);
 }
 
-// True, in one thread, if this block is to move the part. That thread does not wait for starts meanwhile.
+// True, in the last thread, if this block has claimed the part and is to move it. The last thread makes the claim, as
+// it does not wait for starts meanwhile.
 HR_DEVICE bool claim_part(const MatchedLong& what, std::uint64_t rank, std::uint64_t part, std::uint32_t number) {
   return hr_thread() == hr_block_threads() - 1 && claim(&words_of(what, rank)->claimed[part], number);
 }

@@ -13,7 +13,7 @@ static_assert(kMatchedRanks <= kReduceSides);
 
 inline constexpr std::uint32_t kMatchedReadyThreads = 32;
 inline constexpr std::uint32_t kMatchedLongThreads = 512;
-inline constexpr std::uint64_t kMatchedLongMostBlocks = 64;  // there is a word for each
+inline constexpr std::uint64_t kMatchedLongMostBlocks = 64;  // MatchedLongWords has a word for each block
 // Time after which an idle rank takes over parts that others have not begun.
 inline constexpr std::uint64_t kMatchedLongPatience = 50000;  // nanoseconds
 
@@ -34,9 +34,9 @@ struct MatchedReady {
   std::uint64_t at[kMatchedRanks];  // this rank's word at each other rank; 0: none
 };
 
-// Moves or combines the data of all ranks. Each rank has a share of it, and each block a part of the share. The
-// elements of a share are at the same position in all buffers, except in a buffer for this share alone, where they come
-// first: its rank's own block, from which data is gathered or to which it is scattered.
+// Moves or combines the data of all ranks. Each rank has a share of the data, and each block a part of the share. The
+// elements of a share are at the same position in all buffers. A buffer for this share alone is an exception: its first
+// element is the share's first. It is the rank's own block, from which data is gathered or to which it is scattered.
 struct MatchedLong {
   std::uint64_t words[kMatchedRanks];  // MatchedLongWords of each rank
   std::uint64_t rank, ranks;
@@ -45,8 +45,8 @@ struct MatchedLong {
   std::uint64_t starts;                    // not 0: the launch also starts the operation
   std::uint64_t at[kMatchedRanks];         // as in MatchedReady
   std::uint64_t own_input, own_output;     // not 0: a share's only input or output is the one with its rank's index
-  std::uint64_t element;                   // bytes per element; for a copy
-  ReduceArguments reduction;               // of all elements
+  std::uint64_t element;                   // bytes per element, for a copy
+  ReduceArguments reduction;               // buffers and operation, for all elements
 };
 
 }  // namespace hr::kernels

@@ -1,6 +1,6 @@
 // matched_look: polls for matched messages for a short while, before the stream waits for them. A stream that has to
-// wait is resumed late, and this single block sees the words sooner; it ends in any case, so it never blocks work that
-// needs the device.
+// wait is resumed late; the single block of this kernel sees the words sooner. In any case it ends soon, so it never
+// blocks work that needs the device.
 #include "matched_copy.hpp"
 #include "matched_look_arguments.hpp"
 #include "portability.hpp"

@@ -10,7 +10,7 @@ inline constexpr std::uint32_t kMatchedLookThreads = 32;
 inline constexpr std::uint32_t kMatchedLookWords = 16;
 inline constexpr std::uint64_t kMatchedLookNanoseconds = 20000;
 
-// Words of 32 bits.
+// Number and addresses of the 32-bit words to poll.
 struct MatchedLook {
   std::uint64_t count;
   std::uint64_t words[kMatchedLookWords];

@@ -17,21 +17,21 @@ inline constexpr std::uint64_t kPairedWaitedBytes = 65536;
 // Maximum length of messages sent in lines (matched_copy.hpp).
 inline constexpr std::uint64_t kPairedLineBytes = 8192;
 inline constexpr std::uint32_t kPairedLineSlots = 4;
-// Number of line slots that the receiver returns at a time. A send waits at most for the receive before its own, so the
-// other slots must be enough for the two.
+// Number of line slots that the receiver returns at a time. The start of a send may wait at most for the receive two
+// before its own (src/enqueue/paired.hpp), so the other slots must be enough for its own message and the one before.
 inline constexpr std::uint32_t kPairedLineReturn = 2;
 
 // The method by which a kernel moves a message.
 enum PairedWay : std::uint64_t {
   kPairedReady,      // the stream has waited until a slot is ready
-  kPairedWait,       // as before, but the kernel waits
+  kPairedWait,       // the kernel waits until a slot is ready
   kPairedSendLines,  // the kernel waits for a free slot
   kPairedTakeLines   // the kernel waits for the lines
 };
 
 // Words of one side of a pair, in its device's memory.
 struct PairedWords {
-  std::uint32_t ready;     // free slots at the sender, full slots (except of lines) at the receiver; waited for
+  std::uint32_t ready;     // free slots (sender), full slots without lines (receiver); a stream or kernel waits for one
   std::uint32_t moved;     // messages that this side has moved
   std::uint32_t finished;  // blocks that have copied their part of the current message
 };

@@ -6,9 +6,9 @@
 //   }
 //
 // Kernels are plain CUDA C++ of extern "C" linkage, in blocks of at most 256 threads, without barriers, shared memory
-// or intrinsics (on the CPU the threads of a launch run sequentially; for other kernels see coresident.hpp), and
-// access memory only through pointers and 64-bit addresses among their parameters (also inside 8-byte aligned struct
-// parameters), where the fake driver replaces device addresses with addresses that it can access. HR_FIRST(p) is the
+// or intrinsics: on the CPU the threads of a launch run sequentially (for other kernels see coresident.hpp). They
+// access memory only through pointers and 64-bit addresses among their parameters, also inside 8-byte aligned struct
+// parameters. The fake driver replaces device addresses there with addresses that it can access. HR_FIRST(p) is the
 // first parameter, a large struct, read where the launch has stored it; clang would copy it to each thread's own
 // memory.
 #pragma once

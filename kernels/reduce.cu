@@ -7,7 +7,7 @@
 
 namespace hr::reduce_kernels {
 
-// Bitwise operations and copies, on words of any type.
+// Combines words of any type with a bitwise operation, or copies them.
 template <class T>
 HR_DEVICE void combine_bits(const ReduceArguments& args) {
   switch (args.op) {

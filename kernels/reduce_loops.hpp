@@ -108,7 +108,7 @@ struct ByBytes : ByElements<T> {
   HR_DEVICE void store(std::uint64_t address, T value) { Element<T>::store_bytes(address, value); }
 };
 
-// Returns one unit of any number of inputs, combined. `input` returns the address of the unit in each.
+// Combines one unit of any number of inputs, and returns the result. input(i) returns the unit's address in input i.
 template <class Access, class Op, class Input>
 HR_DEVICE typename Access::Unit combined(unsigned ninputs, const Op& op, const Input& input) {
   using Unit = typename Access::Unit;
@@ -131,7 +131,7 @@ HR_DEVICE typename Access::Unit combined(unsigned ninputs, const Op& op, const I
 
 // Selects those of the arguments' buffers that take part.
 struct Sides {
-  unsigned input, ninputs;  // index of the first, and their number
+  unsigned input, ninputs;  // index of the first input, and number of inputs
   unsigned output, noutputs;
   std::uint64_t shift;  // bytes from an element's position in the inputs to that in the outputs
 };
@@ -184,8 +184,8 @@ struct Span {
   std::uint64_t thread, step;
 };
 
-// Combines a part of what the arguments describe, whose own `first`, `count` and numbers of buffers are not used.
-// kInputs, kMore: numbers of inputs for which there are dedicated loops; kMore: 0 or 4.
+// Combines `span` of the buffers that `sides` selects; `first`, `count` and the numbers of buffers in `args` are not
+// used. kInputs, kMore: numbers of inputs for which there are dedicated loops; kMore: 0 or 4.
 template <unsigned kInputs, class T, unsigned kMore = 0, class Op>
 HR_DEVICE void combine_span(const ReduceArguments& args, const Sides& sides, const Op& op, const Span& span) {
   const std::uint64_t step = span.step, thread = span.thread, count = span.count;

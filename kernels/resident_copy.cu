@@ -2,8 +2,8 @@
 //
 // The first block reads entries from the mailbox in host memory and passes them to the others through device memory
 // (two blocks that read host memory concurrently take twice as long). Each block performs its share of the copy and
-// reports that. The kernel exits when an entry requests that, or after `idle_nanoseconds` without work, so a forgotten
-// kernel costs little.
+// reports its completion. The kernel exits when an entry requests it, or after `idle_nanoseconds` without work, so a
+// forgotten kernel costs little.
 #include "copy_mailbox.hpp"
 #include "coresident.hpp"
 

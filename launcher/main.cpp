@@ -18,7 +18,7 @@
 
 int main(int argc, char** argv) {
   hr::launcher::expect_children();
-  // If this process was started without standard descriptors, none of its pipes may get their numbers. Output to a
+  // If this process was started without standard descriptors, none of its pipes may get the numbers 0 to 2. Output to a
   // missing descriptor must fail, so that its loss is reported.
   for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(standard, F_GETFD) < 0) static_cast<void>(::open("/dev/null", O_RDONLY | O_CLOEXEC));

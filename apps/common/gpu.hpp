@@ -33,9 +33,9 @@
 
 namespace gpu {
 
-// Kind of memory that allocate() returns. kVmm can be exported to other processes through a file descriptor, as
-// frameworks with growing segments require; kVmmPrivate cannot. kHostRegistered is ordinary memory registered with the
-// driver; kHostPinned is allocated by the driver.
+// Kind of memory that allocate() returns. kVmm and kVmmPrivate consist of several chunks, like the growing segments of
+// frameworks; of the two, only kVmm can be exported to other processes, through a file descriptor. kHostRegistered is
+// ordinary memory registered with the driver; kHostPinned is allocated by the driver.
 enum class Memory { kDevice, kManaged, kPool, kVmm, kVmmPrivate, kHostRegistered, kHostPinned };
 
 using Stream = void*;
@@ -222,7 +222,7 @@ inline void* pointer_to(DevicePointer address) { return reinterpret_cast<void*>(
 
 }  // namespace detail
 
-// Called after the message of a failed driver call; must not return.
+// Called after a failed driver call has been reported; must not return.
 inline void (*fatal_exit)() = [] { std::exit(1); };
 
 [[noreturn]] inline void fail(const char* call, const char* name, const char* text) {
@@ -271,7 +271,8 @@ inline void bind_thread(int device = -1) {
   GPU_CALL(cuCtxSetCurrent, driver.contexts[static_cast<std::size_t>(device < 0 ? driver.device : device)]);
 }
 
-// Lets the selected device's kernels and copies reach memory of `peer` directly. False if the hardware cannot do that.
+// Lets the selected device's kernels and copies access memory of `peer` directly. Returns false if the hardware cannot
+// do so.
 inline bool enable_peer_access(int peer) {
   constexpr int kAlreadyEnabled = 704;
   detail::Driver& driver = detail::driver();
@@ -287,7 +288,7 @@ inline bool enable_peer_access(int peer) {
   return true;
 }
 
-// Returns a text such as "13.0".
+// Returns the driver's version, such as "13.0".
 inline std::string driver_version() {
   int version = 0;
   GPU_CALL(cuDriverGetVersion, &version);
@@ -409,7 +410,7 @@ inline IpcHandle ipc_handle(void* allocation) {
   GPU_CALL(cuIpcGetMemHandle, &handle, detail::address_of(allocation));
   return handle;
 }
-// Maps the allocation for the current device until the process ends.
+// Maps the allocation that the handle describes, for the current device and until the process ends.
 inline void* open_ipc(const IpcHandle& handle) {
   constexpr unsigned kLazyPeerAccess = 1;
   detail::DevicePointer address = 0;
@@ -467,9 +468,9 @@ inline bool complete(Event event) {
 }
 inline void synchronize_event(Event event) { GPU_CALL(cuEventSynchronize, event); }
 
-// Work enqueued in a stream between begin() and end() is recorded instead of executed; launch() enqueues all of it in a
-// stream at once. Other streams join the capture once they wait for an event of the captured stream, which must wait
-// for their events at the end.
+// A graph of recorded work. Work enqueued in a stream between begin() and end() is recorded instead of executed;
+// launch() enqueues all recorded work in a stream. Another stream joins the recording by waiting for an event of the
+// recorded stream, which must wait for an event of each such stream before end().
 class Graph {
  public:
   Graph() = default;

@@ -49,7 +49,7 @@ inline const void* code_objects_of(const void* image) {
 
 inline int device_of(const void* context) { return static_cast<int>(reinterpret_cast<std::uintptr_t>(context)) - 1; }
 
-// Queries an attribute by its CUDA number; supports those that Headrace's programs use.
+// Queries an attribute by its CUDA number. Supports only the attributes that Headrace's programs use.
 inline Result hip_attribute(int* value, int attribute, int device) {
   constexpr int kMultiprocessors = 16, kPciBus = 33, kPciDevice = 34, kPciDomain = 50;
   constexpr int kHipMultiprocessors = 63;
@@ -64,7 +64,7 @@ inline Result hip_attribute(int* value, int attribute, int device) {
   return 0;
 }
 
-// HIP names of the functions with the same signature.
+// A function with the same signature in the driver and in HIP, and its two names.
 struct SameShape {
   const char* driver;
   const char* hip;
@@ -118,7 +118,7 @@ inline void* hip_function(const char* driver) {
   return nullptr;
 }
 
-// Sets the members whose functions differ.
+// Sets the members whose HIP functions differ from the driver's, in their signatures or otherwise.
 template <class Members>
 void fill_different(Members& to) {
   to.cuGetErrorName = [](Result code, const char** name) {

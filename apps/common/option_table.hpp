@@ -1,8 +1,8 @@
 // OptionTable: the options of a program as data, from which its command line is parsed and its help printed.
 //
-// Used by the benchmarks, which are also built with other MPI libraries, and by the programs: so it is a single header
-// that needs only the standard library. Owner: main. The parsers hold references to the variables that they set, which
-// must outlive the table.
+// Used by the programs, and by the benchmarks, which are also built with other MPI libraries. So it is a single header
+// that needs only the standard library. Owner: main. The parsers hold references to the variables that they set; these
+// variables must outlive the table.
 #pragma once
 
 #include <algorithm>
@@ -22,8 +22,8 @@ class OptionTable {
  public:
   using Parser = std::function<bool(const std::string& value)>;  // false: not a valid value
 
-  // `argument` names the value in the help; empty: the option is a flag, and its parser is passed "". `wants`: the form
-  // of a value, for messages; empty: `argument`. Lines of `help` end with '\n'.
+  // `argument` names the value in the help; if it is empty, the option is a flag, and its parser is passed "". `wants`
+  // describes a valid value in messages; if it is empty, `argument` does. '\n' separates the lines of `help`.
   void add(std::string name, std::string argument, std::string help, Parser parse, std::string wants = {}) {
     if (wants.empty()) wants = argument;
     options_.push_back({std::move(name), std::move(argument), std::move(help), std::move(wants), std::move(parse)});
@@ -39,7 +39,7 @@ class OptionTable {
     add(std::move(name), std::move(argument), std::move(help), parse, std::move(wants));
   }
 
-  // On kError `message` names the wrong argument, and a value that would do.
+  // If the result is kError, `message` explains the error, and gives the form of a valid value if the value is wrong.
   [[nodiscard]] ParseResult parse(int argc, char** argv, std::string& message) const {
     for (int i = 1; i < argc; ++i) {
       std::string name = argv[i], value;
@@ -99,7 +99,7 @@ class OptionTable {
   std::vector<Option> options_;
 };
 
-// Parses a whole number of at least `least`; false if it is none, or too large.
+// Parses a whole number from `least` to 10^9. Returns false if the text is not such a number.
 [[nodiscard]] inline bool parse_int(const std::string& text, int least, int& value) {
   char* end = nullptr;
   errno = 0;
@@ -109,7 +109,7 @@ class OptionTable {
   return true;
 }
 
-// Splits at commas.
+// Splits the text at commas.
 [[nodiscard]] inline std::vector<std::string> split(const std::string& text) {
   std::vector<std::string> parts;
   for (std::size_t from = 0;;) {

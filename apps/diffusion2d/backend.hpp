@@ -23,7 +23,7 @@ class Backend {
   // Queues a copy of one row between the field and host memory.
   virtual void copy_row(double* to, const double* from) = 0;
   virtual void wait() = 0;
-  // Makes the rows that update() wrote the current field. The queue must be empty.
+  // Swaps the fields: the one that update() has written becomes the current field. The queue must be empty.
   virtual void swap() = 0;
 
   // Allocates zeroed memory for one row, which the host and MPI access directly. The backend owns it.

@@ -67,7 +67,7 @@ class CudaBackend final : public Backend {
   std::vector<double*> rows_;
 };
 
-// True if the driver loads the embedded kernel; false if it was built without it.
+// True if the driver loads the embedded kernel; false if the program was built without it, or for other devices.
 bool kernel_loads() {
   void* module = nullptr;
   auto& driver = gpu::detail::driver();

@@ -1,6 +1,6 @@
 // diffusion2d's kernel: one time step of some rows. A thread computes kDeep rows of one column, from top to bottom, and
-// keeps in registers the points that the next row needs, so that each point is fetched from memory once, and its left
-// and right neighbours come from the caches.
+// keeps in registers the points that the next row needs. So each point is fetched from memory once, and its left and
+// right neighbours come from the caches.
 #include "stencil.hpp"
 
 namespace {

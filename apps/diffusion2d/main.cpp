@@ -1,5 +1,5 @@
-// diffusion2d: heat on a grid split into strips, with three ways to exchange edge rows, the last one the best. Every
-// point is checked.
+// diffusion2d: computes heat on a grid split into strips. There are three ways to exchange edge rows; the last one is
+// the best. Every point is checked.
 //
 // Exit codes: 0 all valid; 1 a result is wrong; 2 bad arguments; 3 a resource is missing.
 #include <mpi.h>
@@ -25,7 +25,8 @@ int node_local_rank() {
   return rank;
 }
 
-// True if every rank has a GPU; otherwise `reason` says why this rank has none, if it has none.
+// True if every rank has taken a GPU; always false with --device host. `reason`: why this rank has none, or that
+// another rank has none.
 bool take_gpus(const Options& options, std::string& reason) {
   if (options.device == DeviceChoice::kHost) return false;
   int taken = take_gpu(options, node_local_rank(), reason) ? 1 : 0;
@@ -85,7 +86,7 @@ bool alike(const std::vector<Result>& results) {
   return true;
 }
 
-// Runs all variants on the case's ranks while the other ranks wait, on which it returns an empty list.
+// Runs all variants on the case's ranks. On the other ranks, waits for these ranks and returns an empty list.
 std::vector<Result> run_variants(const Case& what, const std::vector<const VariantRecord*>& variants, int steps,
                                  const MakeBackend& make) {
   int rank = 0;

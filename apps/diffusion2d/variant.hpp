@@ -13,12 +13,13 @@
 
 namespace diffusion2d {
 
-// Times of one rank in seconds. Computation during an exchange counts towards the phase in which the host waits for it.
+// Times of one rank in seconds. Computation during an exchange counts towards the phase in which the host waits for
+// that computation.
 struct Times {
   double exchange = 0, update = 0;
 };
 
-// Adds its lifetime to a sum.
+// Measures its own lifetime, and adds it to a sum.
 class Stopwatch {
  public:
   explicit Stopwatch(double& sum) : sum_(sum), begin_(MPI_Wtime()) {}

@@ -30,8 +30,8 @@ class Backend {
   virtual const char* name() const = 0;
   virtual bool on_device() const = 0;
 
-  // Returns the address of the first of kFields consecutive fields of shape.volume() elements each. finish_step()
-  // changes it.
+  // Returns the address of the first of kFields consecutive fields of shape.volume() elements each. finish_step() and
+  // hand_over_step() may change it.
   virtual void* fields() = 0;
   // Copy all fields with their halos from or to host memory. Complete on return.
   virtual void upload(const void* from) = 0;
@@ -53,16 +53,16 @@ class Backend {
   // Sets every point of a part to its neighbour's value: field f moves along axis f. kInner may run concurrently with
   // later work, until finish_update(); kBoundary and kAll read halos that have arrived.
   virtual void update(int way, Part part) = 0;
-  virtual void finish_update() = 0;  // of kInner
+  virtual void finish_update() = 0;  // waits for the kInner update
   // Like update() with kBoundary, but reads the received buffers instead of the halo. The faces must stay
   // unchanged until the step has ended.
   virtual void update_boundary(int way, const Faces& arrived) = 0;
   // Waits for all work so far, except a kInner update whose finish_update() has not been called.
   virtual void wait() = 0;
-  // Makes the step's completed updates the current fields.
+  // Ends a step whose updates are complete: their results become the current fields.
   virtual void finish_step() = 0;
-  // Makes the step's updates the current fields once they are complete: later work waits for them, but the caller does
-  // not; wait_for_step() and wait() do.
+  // Ends a step whose updates may still run: later work waits for them, but the caller does not. wait_for_step() and
+  // wait() wait for the updates.
   virtual void hand_over_step() = 0;
   virtual void wait_for_step() = 0;
 

@@ -36,8 +36,9 @@ class CudaBackend final : public Backend {
     take_faces_ = module_.function(("halo3d_take_faces" + suffix).c_str());
     current_ = static_cast<char*>(allocate(field_bytes() * kFields));
     spare_ = static_cast<char*>(allocate(field_bytes() * kFields));
-    // Separate and urgent, so that packing does not wait for the inner points. On AMD devices, urgent streams share
-    // hardware queues with the library's, which a stream that waits for messages would hold up.
+    // The streams are separate, and main_ is urgent, so that packing does not wait for the inner points. On AMD
+    // devices, main_ is not urgent: there, urgent streams share hardware queues with the library's streams, which a
+    // stream that waits for messages would hold up.
     main_ = gpu::create_stream(true, !gpu::detail::driver().by_hip);
     inner_ = gpu::create_stream(true);
     inner_done_ = gpu::create_event();
@@ -206,7 +207,7 @@ class CudaBackend final : public Backend {
   char *current_, *spare_;
 };
 
-// True if the driver loads the embedded kernels; false if it was built without them.
+// True if the driver loads the embedded kernels; false if the program was built without them, or for other devices.
 bool kernels_load() {
   void* module = nullptr;
   auto& driver = gpu::detail::driver();

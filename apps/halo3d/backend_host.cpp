@@ -25,7 +25,7 @@ class HostBackend final : public Backend {
   void download(void* to) override { std::memcpy(to, fields_, bytes()); }
 
   void* allocate(std::size_t bytes) override {
-    // Touched here, so that first-use page faults are not part of a measurement.
+    // The memory is touched here, so that first-use page faults are not part of a measurement.
     memory_.emplace_back(new char[bytes + kAlignment]());
     const auto address = reinterpret_cast<std::uintptr_t>(memory_.back().get());
     return reinterpret_cast<void*>((address + kAlignment - 1) / kAlignment * kAlignment);

@@ -1,6 +1,6 @@
 // halo3d's kernels: updates, packing and unpacking of boxes. Elements are moved as words of their size, never computed
-// with. A launch covers either a box, with a 3D grid of threads whose z extent counts the planes of all fields
-// consecutively, or all planes that face neighbours.
+// with. A launch covers either a box or all planes that face neighbours. For a box, the grid of threads is
+// three-dimensional, and its z extent counts the planes of all fields consecutively.
 #include "portability.hpp"
 
 namespace {
@@ -50,8 +50,8 @@ HR_DEVICE void shift(const Word* from, Word* to, int back, const Place& place) {
   if (place.inside) to[place.element] = from[static_cast<std::ptrdiff_t>(place.element) - back];
 }
 
-// Faces. The update occupies every thread slot, so the progress of other kernels depends on how long its threads live:
-// kernels that run concurrently use few threads, each with many loads in flight.
+// Faces. The update of the inner points occupies every thread slot, so other kernels progress only as its threads end.
+// Kernels that run concurrently with it therefore use few threads, each with many loads in flight.
 constexpr unsigned kDeep = 8;  // rows of a plane that a thread moves
 
 struct Block {
@@ -59,7 +59,7 @@ struct Block {
   unsigned points[3];           // number of points without the halo
 };
 struct Faces {
-  void* face[3][2];  // faces by direction and way
+  void* face[3][2];  // faces by axis and way
 };
 
 // One thread's part of the plane at coordinate 0 along an axis: a column of at most kDeep elements.
@@ -89,8 +89,8 @@ HR_DEVICE Column column_of(const Block& block, unsigned axis) {
   return column;
 }
 
-// The z extent of a launch counts directions and fields. One thread packs for both directions: along x, a row's last
-// element and the next row's first are mostly in the same sector of memory.
+// The z extent of a launch counts axes and fields. One thread packs for both directions of an axis: along x, a row's
+// last element and the next row's first are mostly in the same sector of memory.
 template <class Word>
 HR_DEVICE void pack_faces(const Word* fields, const Faces& to, const Block& block) {
   const unsigned axis = blockIdx.z / 3, field = blockIdx.z % 3;

@@ -53,7 +53,7 @@ class Backends {
   std::string reason_;
 };
 
-// Finds the records that --pattern names; false with a message if one does not exist.
+// Finds the records of the patterns that --pattern names. Returns false, with a message, if one does not exist.
 bool choose_patterns(const Options& options, bool on_device, std::vector<const PatternRecord*>& chosen,
                      std::string& message) {
   for (const std::string& name : options.patterns) {

@@ -42,7 +42,7 @@ inline constexpr int kNone = -1;
 
 struct PatternRecord {
   const char* name;
-  int host_step, device_step;  // numbers in the published series; kNone if the pattern does not run there
+  int host_step, device_step;  // numbers in the published series, on host and device; kNone: does not run there
   const char* sentence;
   std::unique_ptr<Pattern> (*make)(const Setup& setup);
   bool captured = false;  // the messages are part of a graph, which is not possible on AMD devices

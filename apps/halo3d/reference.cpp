@@ -22,7 +22,8 @@ Reference::Reference(const Decomposition& decomposition, Initial initial, int wa
   }
 }
 
-// Returns the zero-based global coordinate at which the value at a local coordinate was before it moved `moved` points.
+// Returns the zero-based global coordinate from which the value at a local coordinate has come by moving `moved`
+// points.
 int Reference::origin(int axis, int coordinate, int moved) const {
   const long size = decomposition_.size()[axis];
   const long global = decomposition_.first_point(axis) + coordinate - 1L - static_cast<long>(moved) * way_step(way_);

@@ -1,9 +1,9 @@
 // Expected value of every element of every field after any number of steps.
 //
-// Nothing is computed on the fields, so the result is known exactly: field f is its initial field, moved along axis f.
-// There are two initial fields: kSine, one sine period along each axis of each block, the same on all ranks, is for
-// measurements; kIdentity gives every element of the domain a different value (up to 2^24 of them), so that a plane
-// from the wrong rank, field or direction is detected.
+// The values are moved but never changed, so the result is known exactly: field f is its initial field, moved along
+// axis f. There are two initial fields. kSine, for measurements, is one sine period along each axis of each block, the
+// same on all ranks. kIdentity gives every element of the domain a different value (up to 2^24 of them), so that a
+// plane from the wrong rank, field or direction is detected.
 #pragma once
 
 #include <string>

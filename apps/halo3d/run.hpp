@@ -16,7 +16,7 @@ struct Result {
   double seconds = 0;      // time of all steps on the slowest rank, without validation
   double alone = 0;        // time of the same updates without the exchange; 0: not measured
   Times times;             // mean over the ranks for all steps; messages and bytes are per step
-  bool valid = false;      // true if every rank's result is valid
+  bool valid = false;      // true if every rank's result is valid and all profiles are equal
   std::string difference;  // first difference found on this rank
   std::string md5;         // hash of the profiles; "differ" if the ranks' hashes differ
 };

@@ -12,9 +12,9 @@ namespace halo3d {
 struct Times {
   std::array<double, kAxes> pack{}, mpi{}, unpack{};  // in seconds, per axis, because each axis is tuned separately
   double update = 0;
-  double messages = 0, bytes = 0;  // numbers sent by this rank
+  double messages = 0, bytes = 0;  // sent by this rank
 
-  // For sums over ranks.
+  // Number of values, for sums over ranks.
   static constexpr int kValues = 3 * kAxes + 3;
   std::array<double, kValues> values() const {
     return {pack[0],   pack[1],   pack[2],   mpi[0], mpi[1],   mpi[2],

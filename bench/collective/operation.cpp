@@ -3,7 +3,7 @@
 namespace bench {
 namespace {
 
-// Numbers of blocks.
+// The following functions return the number of blocks in a buffer.
 int none(const Place&) { return 0; }
 int one(const Place&) { return 1; }
 int each(const Place& p) { return p.ranks; }
@@ -18,7 +18,7 @@ long sum(int from, int to, std::size_t i) {
   return total;
 }
 
-// Expected elements.
+// The following functions return an expected element of the receive buffer.
 long nothing(const Place&, int, std::size_t, std::size_t) { return 0; }
 long of_root(const Place&, int, std::size_t i, std::size_t) { return sent_value(kRoot, i); }
 long sum_of_all(const Place& p, int, std::size_t i, std::size_t) { return sum(0, p.ranks, i); }
@@ -37,13 +37,13 @@ long my_block_of_rank(const Place& p, int block, std::size_t i, std::size_t coun
 long block_of_neighbour(const Place& p, int block, std::size_t i, std::size_t) {
   return sent_value(p.neighbours[static_cast<std::size_t>(block)], i);
 }
-// The lower neighbour sent this block to its upper neighbour, and the upper neighbour to its lower neighbour (MPI 5.0
-// section 8.6).
+// A block from the lower neighbour is the one that it sent to its own upper neighbour, and vice versa (MPI 5.0 section
+// 8.6).
 long opposite_block_of_neighbour(const Place& p, int block, std::size_t i, std::size_t count) {
   return sent_value(p.neighbours[static_cast<std::size_t>(block)], static_cast<std::size_t>(block ^ 1) * count + i);
 }
 
-// Bus bandwidth factors.
+// The following functions return the factor from algorithm to bus bandwidth.
 double unity(const Place&) { return 1; }
 double others(const Place& p) { return static_cast<double>(p.ranks - 1) / p.ranks; }
 double twice_others(const Place& p) { return 2 * others(p); }
@@ -52,7 +52,7 @@ constexpr bool kCartesian = true;
 constexpr bool kApart = true;
 constexpr bool kInReceive = true;
 
-// The three forms of a collective; the arguments before the communicator are the same in each; `c` is the Call.
+// Defines the three forms of a collective. The arguments before the communicator are the same in all; `c` is the Call.
 #define FORMS(Name, name, ...)                                                                \
   [](const Call& c) { MPI_##Name(__VA_ARGS__, c.comm); },                                     \
       [](const Call& c, MPI_Request* request) { MPI_I##name(__VA_ARGS__, c.comm, request); }, \

@@ -17,8 +17,8 @@ constexpr unsigned kRounds = 100;
 
 }  // namespace
 
-// Two words, each written by one rank. New shared memory is zero, their initial value. Each occupies two cache lines
-// because the processor may fetch lines in pairs.
+// Two words, each written by one rank. Their initial value is zero, as in all new shared memory. Each word occupies two
+// cache lines because the processor may fetch lines in pairs.
 struct Distance::Words {
   alignas(128) std::atomic<unsigned> there;
   double nanoseconds;  // measured before the last update of `there`

@@ -3,7 +3,8 @@
 // The host of a virtual machine moves the machine's cores: for milliseconds to seconds, two of them may share a core,
 // be neighbours, or be at opposite ends of a chip, and the measured times differ by a factor of up to ten.
 //
-// Owner: the measuring code of both ranks. Every call is collective over the two; they spin, each on its own core.
+// Owner: the measuring code of both ranks. Every call is collective over the two ranks, which spin, each on its own
+// core.
 #pragma once
 
 #include "common/world.hpp"

@@ -9,11 +9,11 @@
 namespace bench {
 namespace {
 
-// Short repetitions, because the quiet moments of a shared machine are short.
+// Seconds of a repetition: few, because the quiet moments of a shared machine are short.
 constexpr double kRepetition = 0.010;
 constexpr int kLeastRepetitions = 5;
-// Number of trial runs before measuring, of which the fastest counts: the first one warms up, and a moment of load must
-// not lead to repetitions of one iteration. Long operations have two trial runs.
+// Number of trial runs before measuring; the fastest one counts. The first run warms up. There are several, as a moment
+// of load must not lead to repetitions of one iteration. Long operations have two trial runs.
 constexpr int kTries = 10;
 constexpr double kTriesSeconds = 0.1;
 constexpr double kPatience = 30;

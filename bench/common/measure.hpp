@@ -27,11 +27,11 @@ Repeat whole_time(Work work) {
   };
 }
 
-// Times one iteration on all ranks and returns the plan that rank 0 derives from it.
+// Times trial runs on all ranks, and returns the plan that rank 0 derives from their times.
 Plan agree_on_plan(const World& world, const Options& options, const Repeat& repeat);
-// Warms up, then repeats with a barrier before each repetition. Returns the seconds of each; with `cores_apart`, only
-// of those at that distance: as many as requested, or as occur within 30 s. If there are none, prints the observed
-// distances and ends the job (code 3).
+// Warms up, then repeats, with a barrier before each repetition. Returns the seconds of each repetition. With
+// `cores_apart`, only repetitions at that distance count: as many as requested, or as occur within 30 s. If there are
+// none, prints the observed distances and ends the job (code 3).
 std::vector<double> measure(const World& world, const Plan& plan, const Repeat& repeat);
 
 }  // namespace bench

@@ -35,7 +35,8 @@ class Buffer {
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
 
-  // Allocates zeroed, page-aligned memory and releases the buffer's old memory. Returns false if that is impossible.
+  // Allocates zeroed, page-aligned memory and releases the buffer's old memory. Returns false if there is no host
+  // memory; a failed driver call ends the program.
   [[nodiscard]] bool allocate(MemoryKind kind, std::size_t bytes);
   void* data() const { return data_; }
   std::size_t size() const { return size_; }

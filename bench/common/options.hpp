@@ -13,7 +13,7 @@
 
 namespace bench {
 
-// Limits for the time that a bare cache line takes between two cores. `most` 0: any distance.
+// Limits for the time in which a cache line passes between two cores without MPI. `most` 0: any distance.
 struct CoreDistance {
   double least = 0, most = 0;  // nanoseconds
   explicit operator bool() const { return most > 0; }
@@ -46,7 +46,8 @@ using command_line::split;
 OptionTable common_options(Options& options);
 // Adds --touch, for programs that support it.
 void add_touch(OptionTable& table, Options& options);
-// Derives the sizes from min, max and factor if none were listed. Returns false, with a message, if that yields none.
+// Derives the sizes from min, max and factor if none were listed. Returns false, with a message, if the options
+// contradict each other.
 [[nodiscard]] bool complete(Options& options, std::string& message);
 
 // Parses "8", "4K", "16M", "1G": powers of 1024. Returns false if `text` is not a size.

@@ -21,8 +21,8 @@ struct Program {
   bool threads = false;                               // requests MPI_THREAD_MULTIPLE
 };
 
-// Initializes MPI, unless main has done so, parses the options, prints the usage or an error or calls `body`, and
-// finalizes MPI. Returns main's exit status: 2 for wrong usage.
+// Initializes MPI unless main has done so, and parses the options. Then prints the usage or an error, or calls `body`.
+// Finalizes MPI. Returns main's exit status: 2 for wrong usage.
 int run_program(int argc, char** argv, const Program& program, const OptionTable& table, Options& options,
                 const std::function<int(const World&)>& body);
 
@@ -31,7 +31,7 @@ int run_program(int argc, char** argv, const Program& program, const OptionTable
 MemoryKind memory_of(const Program& program, const World& world, const Options& options);
 void allocate(const Program& program, const World& world, MemoryKind kind, std::size_t bytes, Buffer& buffer);
 
-// Fills in everything but the rows, the unit and the settings. Collective.
+// Fills in everything but the rows, the unit and the program's own settings. Collective.
 Report make_report(const Program& program, const World& world, const Options& options);
 // prints_table(): true on rank 0, unless the JSON is written to standard output. add_row(): adds a row, and prints it
 // if `print`. finish(): writes the file on rank 0, and returns main's exit status.

@@ -59,7 +59,7 @@ class CheckedBuffers {
   std::vector<unsigned char> expected_;
 };
 
-// Returns how many messages of a window fit into the memory for a check.
+// Returns the number of messages of a window that fit into the memory for a check.
 int checked_window(const Options& options, std::size_t bytes) {
   constexpr std::size_t kCheckedBytes = std::size_t{64} << 20;
   if (bytes == 0) return options.window;

@@ -27,7 +27,7 @@ struct Transfer {
   int iterations;
   int window;
   bool touch;  // write sent data and read received data
-  int slots;   // message m of a window uses slot m % slots; 1 when timing, as in other suites; window when checking
+  int slots;   // message m of a window uses slot m % slots; 1 for timing, as in other suites; `window` for checking
 };
 
 struct Benchmark {

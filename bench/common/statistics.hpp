@@ -11,7 +11,7 @@ struct Statistics {
   std::size_t samples;
 };
 
-// `samples` is not empty. `less_is_better`: true for latencies, false for rates.
+// `samples` must not be empty. `less_is_better`: true for latencies, false for rates.
 Statistics summarise(std::vector<double> samples, bool less_is_better);
 
 }  // namespace bench

@@ -25,7 +25,7 @@ struct World {
 };
 
 void barrier(const World& world);
-// Returns rank 0's value.
+// Returns the `value` of rank 0 on all ranks.
 int from_root(const World& world, int value);
 // Returns every rank's text on rank 0, and an empty list on other ranks.
 std::vector<std::string> gather_text(const World& world, const std::string& mine);
@@ -36,9 +36,9 @@ std::string allowed_cpus();
 // Returns the first line of MPI_Get_library_version.
 std::string library_version();
 
-// Combines the samples of ranks 0 to `ranks` - 1, lists of equal length, into one list on rank 0; returns its argument
-// on other ranks.
 enum class Combine { kMean, kSum, kMax };
+// Combines the samples of ranks 0 to `ranks` - 1, lists of equal length, into one list on rank 0. Returns `samples`
+// unchanged on other ranks.
 std::vector<double> combine(const World& world, std::vector<double> samples, int ranks, Combine how);
 
 }  // namespace bench

@@ -1,8 +1,8 @@
 // Cost of the benchmark's layouts without MPI: a hand-written loop for each, with bounds and strides that the compiler
 // knows.
 //
-// With kPack, data is copied from the typed to the packed side, otherwise back. The caller keeps the compiler from
-// eliding the loops.
+// With kPack, data is copied from the typed to the packed side, otherwise in the opposite direction. The caller keeps
+// the compiler from eliding the loops.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +35,7 @@ void vector(unsigned char* typed, unsigned char* packed, std::size_t blocks) {
 }
 
 // Doubles at the given positions. Scattered stores that miss the first-level cache wait for one line at a time, so on
-// Intel processors the lines are prefetched (AMD processors gain nothing from that).
+// Intel processors the lines are prefetched (AMD processors gain nothing from prefetching).
 template <bool kPack>
 void indexed(unsigned char* typed, unsigned char* packed, const std::vector<int>& places) {
   constexpr std::size_t kAhead = 32;

@@ -151,7 +151,7 @@ void allreduce_ring(const BareGroup& group, Round round) {
   const std::size_t steps = group.size(), me = index(group.me);
   const auto told = [&](std::size_t step) { return round * steps + step; };
   for (std::size_t step = 0; step < steps; ++step) {
-    const std::size_t i = me + steps - step;  // the part
+    const std::size_t i = me + steps - step;  // index of the part, modulo the number of processes
     if (step == 0) {
       std::memcpy(sum + begin(i), group.send + begin(i), length(i));
     } else {

@@ -27,9 +27,9 @@ std::span<const BareAlgorithm> bare_algorithms();
 // Returns the size of the larger of a process's two buffers, in whole floats and whole blocks, as in `collective`.
 std::size_t bare_collective_bytes(const BareAlgorithm& way, std::size_t asked, int processes);
 
-// Returns the microseconds per round with buffers of `bytes` bytes (bare_collective_bytes()); 0 if the system refuses;
-// less than 0 if a process received wrong data. Successive rounds use different shared memory, within the larger of
-// `room` bytes and two rounds (limits/ping_pong.hpp).
+// Returns the microseconds per round with buffers of `bytes` bytes (bare_collective_bytes()); 0 if the system refuses
+// the memory, a process or a read; less than 0 if a process received wrong data. Successive rounds use different shared
+// memory, within the larger of `room` bytes and two rounds (limits/ping_pong.hpp).
 double bare_collective_us(const BareAlgorithm& way, std::size_t bytes, int processes, const std::vector<int>& cores,
                           std::size_t room, unsigned rounds);
 

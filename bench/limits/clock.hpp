@@ -14,8 +14,8 @@ inline double now_us() {
 }
 
 struct Effort {
-  int least = 20, most = 1000;  // samples
-  double microseconds = 60e3;   // approximate time for one figure, between those limits
+  int least = 20, most = 1000;  // limits of the number of samples
+  double microseconds = 60e3;   // approximate time for one figure, within the limits above
 };
 
 // Calls `once`, which does the work and returns its microseconds, three times to warm up, and then for the samples.

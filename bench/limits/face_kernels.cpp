@@ -15,7 +15,7 @@ namespace {
 constexpr unsigned kWordsEach[] = {1, 2, 4};
 constexpr unsigned kBlocks[] = {64, 128, 256};
 
-// Describes the face in words of `width` bytes; false if its segments do not allow that.
+// Describes the face in words of `width` bytes. Returns false if it does not consist of such words.
 bool face_of(Shape shape, int edge, unsigned width, Face& face) {
   const auto n = static_cast<unsigned>(edge);
   const auto from = static_cast<unsigned>(plane_of(Side::kSend, edge));

@@ -1,5 +1,6 @@
-// The bare limit for the sets of floats of bench/faces.cpp: the best of all kernels of limits/kernels.cu that fit, with
-// several block sizes, launched on the source's device and on the destination's.
+// The bare limit for the sets of floats of bench/faces.cpp: the fastest of the kernels of limits/kernels.cu that fit,
+// with several block sizes, and, for the contiguous face, of copies with a copy engine. Each is tried on the source's
+// device and on the destination's.
 #pragma once
 
 #include <string>

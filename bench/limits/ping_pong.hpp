@@ -1,5 +1,5 @@
-// Messages between two cores without MPI, as a good library would send them. Times are in microseconds, the mean of
-// `rounds`. The calling thread is bound to a core; `other_core` is another one.
+// Messages between two cores without MPI, as a good library would send them. Times are in microseconds, the mean over
+// `rounds` rounds. The calling thread is bound to a core; `other_core` is another one.
 #pragma once
 
 #include <cstddef>
@@ -20,9 +20,9 @@ struct Through {
 // each piece while the next is written.
 double in_pieces_us(std::size_t bytes, Through through, int other_core, unsigned rounds);
 
-// Like the above, with non-temporal stores, so that the reader fetches the data from memory; each piece is copied out
-// when it arrives. Faster on AMD processors if the two cores share no cache. On processors other than x86-64, ordinary
-// copies are used.
+// Like in_pieces_us(), but with non-temporal stores, so that the reader fetches the data from memory; each piece is
+// copied out when it arrives. Faster on AMD processors if the two cores share no cache. On processors other than
+// x86-64, ordinary copies are used.
 double nontemporal_us(std::size_t bytes, Through through, int other_core, unsigned rounds);
 
 // Times an allgather of two processes: each copies its own block of `bytes`, reads the other's with process_vm_readv,

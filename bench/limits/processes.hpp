@@ -49,10 +49,10 @@ struct alignas(128) Flag {
   void tell(std::uint64_t now) { value.store(now, std::memory_order_release); }
 };
 
-// Runs `work(me)` in `count` processes, of which this one is number 0, and returns the largest result. Each is bound to
-// one of `cores` if there are enough; otherwise none is, as `headrace bench` starts ranks. Each may read the others'
-// memory. Returns 0 if a process could not be forked or returned less than 0. (A killed process leaves the others
-// waiting.)
+// Runs `work(me)` in `count` processes, of which this one is number 0, and returns the largest result. Each process is
+// bound to one of `cores` if there are enough; otherwise none is bound (`headrace bench` treats ranks likewise). Each
+// may read the others' memory. Returns 0 if a process could not be forked or returned less than 0. (A killed process
+// leaves the others waiting.)
 template <class Work>
 double on_processes(int count, const std::vector<int>& cores, Work work) {
   const bool enough = static_cast<std::size_t>(count) <= cores.size();

@@ -32,8 +32,8 @@ void await(const std::atomic<int>& word, int value) {
   }
 }
 
-// Returns the pitch of the two rows of a message in pinned memory: copy engines move two rows of any length (short
-// contiguous copies from host memory wait for the multiprocessors).
+// Returns the pitch of the two rows of a message in pinned memory. There are two rows because copy engines move two
+// rows of any length, while short contiguous copies from host memory wait for the multiprocessors.
 std::size_t pitch_of(std::size_t bytes) { return bytes / 2 + 64; }
 
 class Process {

@@ -1,7 +1,7 @@
-// A message between two processes with a GPU each (or sharing one) without MPI: one process copies it from or to the
-// other's memory, or both copy it through pinned memory that they share; a process polls until its copy has completed,
-// and sets a flag in shared memory. This is the minimum time for a message between processes, which is longer than that
-// of a copy within one process.
+// A message between two processes without MPI, with a GPU for each process or one for both. One process copies the
+// message from or to the other's memory, or both copy it through pinned memory that they share. A process polls until
+// its copy has completed, and then sets a flag in shared memory. This is the minimum time for a message between
+// processes; a copy within one process takes less.
 //
 // Forks the processes, so it must be called before this process uses CUDA. Waits for them.
 #pragma once

@@ -25,7 +25,7 @@ class Nccl {
   // Creates the communicator for the current device. Collective; the library must be open.
   void join(const World& world);
   bool joined() const { return comm_ != nullptr; }
-  // Returns a text such as "2.28.9".
+  // Returns the library's version, such as "2.28.9".
   std::string version() const;
 
   // `count`: floats; the sum is the only reduction.
@@ -39,7 +39,7 @@ class Nccl {
   void alltoall(const float* from, float* to, std::size_t count, gpu::Stream stream) const;
   void gather(const float* from, float* to, std::size_t count, int root, gpu::Stream stream) const;
   void scatter(const float* from, float* to, std::size_t count, int root, gpu::Stream stream) const;
-  // Called between begin_group() and end_group(), so that all of them proceed together.
+  // Called between begin_group() and end_group(), so that all messages of the group proceed together.
   void send(const float* from, std::size_t count, int peer, gpu::Stream stream) const;
   void receive(float* to, std::size_t count, int peer, gpu::Stream stream) const;
   void begin_group() const;

@@ -1,4 +1,4 @@
-// Bare copies between the buffers of all ranks of this host, without MPI or NCCL: the limit of messages.
+// Bare copies between the buffers of all ranks of this host, without MPI or NCCL: the limit for messages.
 //
 // Maps every rank's two buffers into this process. Owner: main; the buffers must outlive it. One thread. All calls
 // except ready() require that ready() is true.
@@ -21,8 +21,8 @@ class Peers {
   // True if each rank can reach the memory of all others; the same on all ranks.
   bool ready() const { return ready_; }
 
-  // Copies the blocks that this rank sends into the receivers' buffers (`push`), or the blocks that it receives from
-  // the senders' buffers, with a separate stream for each peer, and waits for all.
+  // Copies blocks between this rank's buffers and its peers' buffers: the blocks that it sends if `push`, else those
+  // that it receives. Uses a separate stream for each peer, and waits for all of them.
   void copy(const Compared& operation, const Exchange& exchange, bool push);
 
  private:

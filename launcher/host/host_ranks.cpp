@@ -24,7 +24,7 @@ constexpr std::chrono::milliseconds kCrashLimit{10000};  // from the answer to a
 constexpr std::chrono::milliseconds kBackgroundLimit{1000};
 constexpr std::size_t kMostAtOnce = std::size_t{1} << 20;  // bytes read from a rank before others have their turn
 
-// Returns the variable by which the processes of a rank are found; '\0' ends it there.
+// Returns the variable by which the processes of a rank are found, with the '\0' that ends it in an environment.
 std::string variable_of(const Rank& rank) { return "PMI_RANK=" + std::to_string(rank.number) + '\0'; }
 
 }  // namespace
@@ -162,7 +162,7 @@ void HostRanks::catch_up(const Rank& rank) {
 }
 
 void HostRanks::signal_all(int signal) {
-  bool finds_programs = false;  // some programs are not known yet
+  bool finds_programs = false;  // true if the program of some rank is not known yet
   for (const Rank& rank : ranks_) {
     if (rank.pid <= 0) continue;
     // The process group of a rank that has ended may still exist; its number stays reserved while the zombie is kept.
@@ -177,7 +177,7 @@ void HostRanks::signal_all(int signal) {
   if (finds_programs && !callbacks_.has_other_jobs()) signal_outside(signal);
 }
 
-// Signals the processes of the ranks that are in none of their groups.
+// Signals the ranks' processes that are in no rank's process group.
 void HostRanks::signal_outside(int signal) {
   for_each_process_with(job_secret(), "PMI_RANK=", [this, signal](pid_t process) {
     const pid_t group = ::getpgid(process);
@@ -251,7 +251,7 @@ std::string HostRanks::judge_late(int number, pid_t pid) {
   if (rank == nullptr || rank->pid <= 0 || rank->ended) return "rc=-1 msg=there_is_no_such_rank_any_more";
   const int client = pmi_->client(number);
   if (!pmi_->initialised(number)) return "rc=0";
-  // A program started by an MPI program of the job runs as a job of one process, as it would anywhere.
+  // A program started by an MPI program of the job runs as a job of one process, as it would outside the job.
   if (client > 0 && descends_from(pid, client)) return "rc=-1 alone=1";
   return pmi_->finalized(number) ? "rc=0" : "rc=-1 busy=" + std::to_string(client);
 }
@@ -305,7 +305,7 @@ void HostRanks::reap() {
         information.si_pid == 0) {
       continue;
     }
-    // Handles its last messages (finalize, abort).
+    // Handles the rank's last messages (finalize, abort).
     if (rank.pmi.is_open()) receive_pmi(rank);
     const bool succeeded = information.si_code == CLD_EXITED && information.si_status == 0;
     succeeded && !ending_ && left_program(rank) ? leave_in_background(rank) : end(rank, information);
@@ -313,14 +313,15 @@ void HostRanks::reap() {
 }
 
 // True if a rank's process that has ended may have left its MPI program behind (setsid, "sh -c './program &'"): some
-// process holds the connection, and the program has not ended, or may yet call MPI_Init.
+// process holds the connection, and the program still runs or may yet call MPI_Init.
 bool HostRanks::left_program(const Rank& rank) const {
   if (!rank.pmi.is_open() || pmi_->finalized(rank.number)) return false;
   const pid_t client = pmi_->client(rank.number);
   return !pmi_->initialised(rank.number) || (client > 0 && client != rank.pid && descends_from(client, ::getpid()));
 }
 
-// Lets the rank go on. A copy of its own process (fork without exec) that does not call MPI_Init is no program of it.
+// Lets the rank go on. A copy of its own process (fork without exec) that does not call MPI_Init does not count as its
+// program.
 void HostRanks::leave_in_background(Rank& rank) {
   rank.in_background = true;
   rank.background_limit = loop_.after(kBackgroundLimit, [this, &rank] {
@@ -353,12 +354,12 @@ void HostRanks::end_background(Rank& rank) {
   const pid_t program = pmi_->client(rank.number);
   const bool is_child =
       program > 0 && ::waitid(P_PID, static_cast<id_t>(program), &information, WEXITED | WNOHANG | WNOWAIT) == 0;
-  if (is_child && information.si_pid == 0) return;  // it still runs
+  if (is_child && information.si_pid == 0) return;  // the program still runs
   if (!is_child) information.si_code = CLD_EXITED;
   end(rank, information);
 }
 
-// Ends the ranks in the background, whose processes have been killed, or are when everything else here has ended.
+// Ends the ranks in the background. Their processes have been killed, or will be when everything else here has ended.
 void HostRanks::give_up_background() {
   siginfo_t information{};
   information.si_code = CLD_EXITED;

@@ -51,13 +51,13 @@ class HostRanks {
 
   // True if the ranks can be started here; else posts kProblem.
   bool prepare();
-  // Starts them; posts kProblem if one cannot be started.
+  // Starts the ranks; posts kProblem if one cannot be started.
   void start();
   void handle(const Message& message);
   void reap();
   // Forwards the output of the ranks so far, as long as there is space.
   void catch_up();
-  // Ends everything that is still running here, forwards its last output, and removes its remains.
+  // Ends everything that is still running here, forwards its last output, and removes the job's shared memory.
   void finish();
 
   // Returns the pids of ranks that were started and not reaped.
@@ -113,7 +113,7 @@ class HostRanks {
   Callbacks callbacks_;
   RankMap map_;                     // placement of the ranks, as programs see it
   topo::Machine machine_;           // description of this host, read when ranks are placed
-  std::vector<topo::CpuSet> cpus_;  // CPUs of each of ranks_
+  std::vector<topo::CpuSet> cpus_;  // CPUs of each rank in ranks_
   std::string spare_cpus_;          // empty: none
   std::vector<Prepared> prepared_;  // one entry per program
   std::vector<Rank> ranks_;         // ranks in ascending order; complete from the start

@@ -101,8 +101,8 @@ bool HostRanks::place_ranks() {
   return false;
 }
 
-// Finds the CPUs to which ranks may move if other programs keep theirs busy: all of this host, if mpiexec has chosen
-// the binding and there are more cores than ranks.
+// Finds the CPUs to which ranks may move if other programs keep the ranks' own CPUs busy: all of this host, if mpiexec
+// has chosen the binding and there are more cores than ranks.
 void HostRanks::find_spare_cpus() {
   const bool chosen = plan_.mapping.policy == topo::Mapping::Policy::kShare && plan_.mapping.bound;
   if (chosen && machine_.parts(topo::Level::kCore).size() > ranks_.size()) spare_cpus_ = as_ranges(machine_.allowed);
@@ -130,7 +130,7 @@ bool HostRanks::make_boards() {
   return true;
 }
 
-// Takes over a rank that is already running, of which this process has only the socket.
+// Takes over a rank that is already running. This process has only the rank's socket.
 bool HostRanks::adopt(Rank& rank) {
   rank.pmi = Descriptor(plan_.adopted);
   loop_.watch(rank.pmi.get(), EPOLLIN, [this, &rank] { receive_pmi(rank); });
@@ -161,7 +161,8 @@ void HostRanks::give_up_from(std::size_t at) {
   }
 }
 
-// Returns the environment of a rank: the program's, with what the rank and scripts around it need to know of its place.
+// Returns the environment of a rank: the program's, with the variables that tell the rank, and scripts around it, its
+// place.
 std::vector<std::string> HostRanks::environment_of(const Rank& rank, std::size_t program, int pmi,
                                                    const topo::CpuSet& cpus) {
   RankPlace place{rank.number, plan_.ranks(), map_.place_of(rank.number), map_.count_at(map_.host_of(rank.number))};

@@ -15,7 +15,7 @@ constexpr std::size_t kMostPut = std::size_t{16} << 20;  // maximum total size o
 constexpr std::string_view kMappingKey = "PMI_process_mapping";
 constexpr char kEndOfRun = '|';  // ends the number that precedes keys of a rank's second and later programs
 
-// Returns the prefix of a key that contains its program's number; empty if there is none.
+// Returns the prefix of a key with the number of the program that put it; empty for a rank's first program.
 std::string_view run_of(std::string_view key) {
   const auto end = key.find(kEndOfRun);
   return key.substr(0, end == std::string_view::npos ? 0 : end + 1);
@@ -94,7 +94,7 @@ void PmiServer::handle_line(int rank, std::string_view line) {
     const bool spoken = message.number("pmi_version", 0) == 1;
     // Headrace's own fields follow (boot/pmi1.cpp). keeps_files: keep_file() is supported. machine_ranks: number of
     // ranks that share the cores, if the mapping does not show it; otherwise views: the launcher compares host views.
-    // one_host, failure_board, and first_space (failure_board_job there): see Identity in boot.hpp.
+    // one_host, failure_board, first_space: see Identity in boot.hpp (failure_board_job there is first_space).
     callbacks_.send(rank, std::string("cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=") +
                               (spoken ? "0" : "-1") + " keeps_files=1" +
                               (machine_ranks_ != 0 ? " machine_ranks=" + std::to_string(machine_ranks_) : " views=1") +
@@ -172,7 +172,7 @@ void PmiServer::put(int rank, std::string_view key, std::string_view value) {
   callbacks_.answer(put_with(key));
 }
 
-// Adds a value; false if the key has one.
+// Adds a value. Returns false if the key already has one.
 bool PmiServer::add(std::string_view key, Value value) {
   last_numbered_.clear();
   return values_.emplace(key, std::move(value)).second;
@@ -190,7 +190,7 @@ std::vector<KeyValue> PmiServer::put_with(std::string_view key) const {
   const auto found = values_.find(key);
   if (found == values_.end()) return {};
   std::vector<KeyValue> pairs;
-  // The key comes last, as a rank that waits for it may request the others as soon as it has it.
+  // The requested key comes last: a rank that waits for it may request the other keys as soon as it has this one.
   for (const auto& [other, value] : values_) {
     const bool belongs = value.rank == found->second.rank && run_of(other) == run_of(key);
     if (found->second.rank >= 0 && belongs && other != key) pairs.emplace_back(other, value.text);

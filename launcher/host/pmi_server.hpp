@@ -24,7 +24,7 @@ class PmiServer {
   struct Callbacks {
     std::function<void(int rank, std::string_view line)> send;
     std::function<void(int rank, int exit_code)> abort;
-    // Called to keep a file that the process has open until the job ends.
+    // Called to keep open, until the job ends, a file that the process has open.
     std::function<void(int rank, int pid, int file)> keep_file;
     std::function<void(int rank, int signal)> crashed;  // the rank waits for answer_crash()
     // Called when all ranks here have entered the barrier; leave_fence() releases them. `values`: those put since the
@@ -34,7 +34,7 @@ class PmiServer {
     // and the ranks that have it. tell_hosts() releases the ranks.
     std::function<void(std::vector<KeyValue> views)> views;
     std::function<void(const std::string& key)> ask;  // a rank waits for a key that is not here; called once per key
-    std::function<void(int rank, const SpawnRequest& request)> spawn;  // answered by Job, which starts it
+    std::function<void(int rank, const SpawnRequest& request)> spawn;  // answered by Job, which starts the processes
     // Called for a request about a service (Message::kPublish and the like), which is answered with a line.
     std::function<void(int rank, int what, std::string_view service, std::string_view port)> name;
     std::function<void(std::vector<KeyValue> values)> answer;  // values for which another host waits: see want()
@@ -67,16 +67,16 @@ class PmiServer {
   void publish(const std::vector<KeyValue>& values);
   void leave_fence();
   void tell_hosts(std::string_view hosts);
-  // Records that another host waits for a key: calls callbacks.answer as soon as a rank here has put it, with all other
+  // Records that another host waits for a key. As soon as a rank here has put the key, calls callbacks.answer with all
   // pairs that this rank has put.
   void want(const std::string& key);
   [[nodiscard]] bool knows(std::string_view key) const { return values_.find(key) != values_.end(); }
-  // Returns the pair of that key and all others that its rank has put; empty if the key is not known here.
+  // Returns the pair with that key, and all other pairs of the rank that put it; empty if the key is not known here.
   [[nodiscard]] std::vector<KeyValue> put_with(std::string_view key) const;
 
   [[nodiscard]] bool initialised(int rank) const noexcept { return state(rank).initialised; }
   [[nodiscard]] bool finalized(int rank) const noexcept { return state(rank).finalized; }
-  // Returns the id of the process that called MPI_Init last; 0: not known.
+  // Returns the id of the rank's process that called MPI_Init last; 0 if it is not known.
   [[nodiscard]] int client(int rank) const noexcept { return state(rank).client; }
   // True if any rank waits for others, in a barrier or for a value.
   [[nodiscard]] bool anyone_waits() const noexcept { return waiting_ != 0 || !views_.empty() || !asked_for_.empty(); }
@@ -87,7 +87,7 @@ class PmiServer {
     bool finalized = false;
     bool in_barrier = false;
     bool failed = false;
-    std::size_t put = 0;  // number of bytes that it has put, at most kMostPut
+    std::size_t put = 0;  // number of bytes that the rank has put, at most kMostPut
     int run = 0;          // number of programs of this rank that have ended
     int client = 0;       // id of the process that has called MPI_Init, if it was sent
     SpawnLines spawn;
@@ -128,7 +128,7 @@ class PmiServer {
   std::map<std::string, std::vector<int>, std::less<>> asked_for_;  // the ranks that wait for each key
   std::set<std::string, std::less<>> wanted_;                       // keys for which other hosts wait
   std::size_t waiting_ = 0;                                         // ranks in the barrier
-  bool fencing_ = false;              // true if all remaining ranks have entered it, and that has been reported
+  bool fencing_ = false;              // true if all remaining ranks have entered the barrier and this has been reported
   std::map<int, std::string> views_;  // views of ranks that wait for the placement of all ranks
   bool views_told_ = false;
 };

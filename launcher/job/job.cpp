@@ -390,7 +390,7 @@ void Job::give_credit(World& world, int host, int stream) {
     taken.waits = true;
     const int number = world.number;
     return sink.when_room([this, number, host, stream] {
-      // Its world may have ended in the meantime.
+      // The world may have ended in the meantime.
       for (World& each : worlds_) {
         if (each.number != number) continue;
         each.taken[{host, stream}].waits = false;
@@ -401,7 +401,7 @@ void Job::give_credit(World& world, int host, int stream) {
   world.tree->down({.kind = Kind::kCredit, .host = host, .numbers = {stream, std::exchange(taken.bytes, 0)}});
 }
 
-// Shows one stack, which explains the failure.
+// Shows only the first stack, which explains the failure.
 void Job::on_crash(World& world, const Message& message) {
   if (message.text.empty() || ending_ || std::exchange(crash_seen_, true)) return;
   catch_up();
@@ -464,7 +464,7 @@ void Job::on_ended(World& world, const Message& message) {
   world.any_finalized |= finalized;
   if (world.spawner && !finalized && !world.finishing) world.failed.push_back(rank);
   if (ending_ || world.finishing || (world.spawner && !world.answered)) {
-    // Expected.
+    // The end of this rank is expected.
   } else if (code != CLD_EXITED) {
     judge_death(world, message, status, code == CLD_DUMPED);
     if (!ending_ && (finalized || !initialised)) tell_left(world, rank, finalized);
@@ -486,7 +486,7 @@ void Job::on_ended(World& world, const Message& message) {
 }
 
 void Job::judge_death(World& world, const Message& message, int signal, bool dumped) {
-  // The rank was killed because it did not end after a crash.
+  // A rank that does not end after a crash is killed: the signal of the crash counts.
   const int crash = message.numbers[3] >> Message::kCrashShift;
   if (crash != 0 && signal == SIGKILL) signal = crash;
   if (signal == interrupted_by_) return fail(128 + signal, "interrupted by signal " + signal_text(signal));
@@ -495,7 +495,7 @@ void Job::judge_death(World& world, const Message& message, int signal, bool dum
       name_of(world, message.rank) + " was killed by signal " + signal_text(signal) + (dumped ? ", core dumped" : ""));
 }
 
-// Notifies the hosts that a rank has left, so that those whose ranks wait for it report that.
+// Notifies the hosts that a rank has left. A host whose ranks wait for that rank then reports it.
 void Job::tell_left(World& world, int rank, bool finalized) {
   if (ending_ || world.running == 0 || world.left >= 0) return;
   world.left = rank;

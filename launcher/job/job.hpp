@@ -95,7 +95,8 @@ class Job {
   void answer_spawn(World& spawned, const std::string& line);
   // `failed`: the ranks that could not be started; empty: all of them.
   void refuse_spawn(World& spawned, const std::string& why, std::vector<int> failed = {});
-  // Ends only a spawned world and returns true, provided that the job continues after failures.
+  // If the world is a spawned one and the job continues after failures, ends only this world and returns true.
+  // Otherwise returns false, and ends nothing.
   bool end_spawned_alone(World& world, int exit_code, const std::string& why);
   void end_spawned(World& spawned);
   void tell_spawned_ended(World& spawned);
@@ -139,7 +140,7 @@ class Job {
   const Options& options_;
   EventLoop loop_;
   Guard guard_;
-  std::set<pid_t> not_ours_;  // children of this process from before it executed mpiexec, such as a shell's
+  std::set<pid_t> not_ours_;  // children that this process had before it executed mpiexec, such as those of a shell
   Sink output_;
   std::unique_ptr<Sink> separate_error_;  // null when standard error is the same file as standard output
   Sink& error_;
@@ -147,7 +148,7 @@ class Job {
   std::list<World> worlds_;
   int spawned_ = 0;                                // number of worlds spawned so far
   std::map<std::string, std::string> names_;       // published ports by service
-  std::unique_ptr<SavedCounters> saved_counters_;  // null: they are not kept
+  std::unique_ptr<SavedCounters> saved_counters_;  // null: counters are not saved
   std::unique_ptr<InputSource> input_;
   std::unique_ptr<InputPipe> terminal_;  // pipe to rank 0, if it is here
   std::unique_ptr<Signals> signals_;

@@ -33,7 +33,7 @@ int serve(const char* descriptor) {
     return kUsageExit;
   }
   ::fcntl(socket, F_SETFD, FD_CLOEXEC);
-  // The client waits for the first process, which ends at once, so that no zombie of it is left.
+  // The first process ends at once, and the client waits for it, so that it does not stay a zombie.
   const pid_t pid = ::fork();
   if (pid != 0) ::_exit(pid > 0 ? 0 : 1);
   Options options;

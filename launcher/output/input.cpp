@@ -14,7 +14,8 @@ namespace {
 // True if this process runs in the background, where reading from the terminal would stop it.
 bool is_background() { return ::isatty(STDIN_FILENO) == 1 && ::tcgetpgrp(STDIN_FILENO) != ::getpgrp(); }
 
-// True if standard input is a file, which epoll refuses, and which is always readable.
+// True if standard input is a file, a directory or a device other than a terminal, or cannot be examined. It is then
+// read without epoll, which refuses files; a file is always readable.
 bool is_file() {
   struct stat state{};
   return ::fstat(STDIN_FILENO, &state) != 0 || S_ISREG(state.st_mode) || S_ISDIR(state.st_mode) ||

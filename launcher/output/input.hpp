@@ -3,7 +3,7 @@
 // If rank 0 runs on mpiexec's host, it inherits a file or pipe directly, so that mpiexec consumes nothing that the
 // program does not read itself. A terminal is forwarded through a pipe: the ranks are in separate process groups, and
 // only mpiexec's group may read the terminal. On another host, standard input is always forwarded: InputSource reads it
-// in mpiexec, and InputPipe writes it there. One piece is in flight at a time. One thread.
+// in mpiexec, and InputPipe writes it on rank 0's host. One piece is in flight at a time. One thread.
 #pragma once
 
 #include <functional>

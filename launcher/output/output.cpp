@@ -20,7 +20,7 @@ constexpr std::size_t kHeldByAll = std::size_t{256} << 20;
 constexpr std::chrono::milliseconds kPromptDelay{100};
 constexpr std::size_t kChunk = std::size_t{16} << 10;  // size of a buffer on the stack, which may be small
 
-constexpr int kMostChunks = 8;  // read at a time: a limit, but more than a pipe holds
+constexpr int kMostChunks = 8;  // maximum number read at a time; more than a pipe holds
 
 std::size_t held_by_all = 0;
 

@@ -1,7 +1,8 @@
 // Output: from the ranks' pipes to mpiexec's own standard output and error, whole lines at a time.
 //
-// A Forwarder reads one pipe of one rank. An OutputTarget is the destination of its text: RankOutput (rank_output.hpp)
-// in mpiexec, a message to it in an agent. A Sink is one of mpiexec's outputs. One thread.
+// A Forwarder reads one pipe of one rank. An OutputTarget is the destination of its text: in mpiexec a RankOutput
+// (rank_output.hpp), in an agent an object that sends messages to mpiexec. A Sink is one of mpiexec's outputs. One
+// thread.
 #pragma once
 
 #include <functional>
@@ -58,7 +59,7 @@ class Sink {
   int lost_ = 0;
   std::function<void()> tell_lost_;
   std::string queue_;
-  std::size_t written_ = 0;  // bytes of the queue's first entry already written
+  std::size_t written_ = 0;  // bytes of queue_ that are already written
   const void* open_line_of_ = nullptr;
   std::list<std::function<void()>> waiting_;
 };
@@ -72,7 +73,7 @@ class OutputTarget {
   [[nodiscard]] virtual bool full() const = 0;
   // True if the text no longer has a reader.
   [[nodiscard]] virtual bool broken() const = 0;
-  // True if a person is reading the text, who should see an unfinished line (a prompt) after a moment.
+  // True if a person is reading the text, and should see an unfinished line (a prompt) after a moment.
   [[nodiscard]] virtual bool wants_prompts() const = 0;
   // Calls `resume` once, when a full target has space again or is broken.
   virtual void when_room(std::function<void()> resume) = 0;

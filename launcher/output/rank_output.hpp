@@ -19,9 +19,10 @@ class RankOutput final : public OutputTarget {
       : sink_(sink), label_(std::move(label)), file_(std::move(file)), to_sink_(to_sink) {}
 
   void take(std::string_view text) override;
-  // Takes text that arrives in parts, and writes all of it with the last one.
+  // Takes text that arrives in parts; writes the whole text once the last part has arrived.
   void take_part(std::string_view text, bool goes_on);
-  // Called at the end: writes parts that were not followed by a last one. True if text was lost on its way to the file.
+  // Called at the end: writes parts whose last one has not arrived. Returns true if text was lost on its way to the
+  // file.
   bool finish();
   [[nodiscard]] bool full() const override { return to_sink_ && sink_.full(); }
   [[nodiscard]] bool broken() const override { return to_sink_ && sink_.broken(); }

@@ -11,8 +11,8 @@
 
 namespace hr::launcher {
 
-// Opens a rank's page, which exists as long as it is open here. Returns a closed descriptor if it cannot be reached, or
-// is not a page.
+// Opens a rank's page; the page exists as long as it is open here. Returns a closed descriptor if the page cannot be
+// opened, or if the file is not a page.
 [[nodiscard]] Descriptor open_page(int pid, int file);
 // Returns the contents of a page; empty if there is none.
 [[nodiscard]] std::string read_page(const Descriptor& page);

@@ -1,5 +1,5 @@
-// Numbers and strings as bytes, and back. Input is checked: Reader::ok() is true if everything was present and in
-// range. Plain values; a Reader borrows the bytes.
+// Converts numbers and strings to bytes, and back. Input is checked: Reader::ok() is true if everything was present and
+// in range. Plain values; a Reader borrows the bytes.
 #pragma once
 
 #include <cstdint>

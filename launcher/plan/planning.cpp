@@ -39,7 +39,8 @@ std::string make_id() {
   return text;
 }
 
-// Returns PWD, the user's name for the directory, if it is correct, as it is more likely to exist on other hosts.
+// Returns PWD if it names the working directory, else the system's name. PWD, the user's name, is more likely to exist
+// on other hosts.
 std::string working_directory() {
   std::error_code error;
   const std::string physical = std::filesystem::current_path(error);
@@ -103,7 +104,7 @@ bool is_all_here(const Options& options) {
          });
 }
 
-// Returns the number of a host in the plan, to which it is added with its first rank.
+// Returns the index of a host in the plan. Adds the host if it is not there yet.
 int number_of(const std::string& name, JobPlan* plan) {
   const bool here = is_this_host(name);
   if (here && plan->root_host >= 0) return plan->root_host;
@@ -291,7 +292,7 @@ Status take_info(const std::string& key, const std::string& value, Program* prog
   return kOk;
 }
 
-// Reads the file that the info key "file" names, with lines "key = value".
+// Reads the file that the info key "file" names. Its lines have the form "key = value".
 Status take_info_file(const std::string& path, Program* program, std::string* search_path) {
   std::string text;
   if (!read_file(path, kLargestTextFile, &text).ok())

@@ -1,5 +1,5 @@
-// RankLayout: placement of the ranks of a job, before any of them is started: hosts, ranks on each, and the CPUs of
-// each rank.
+// RankLayout: placement of the ranks of a job before any of them is started. It contains the hosts, the ranks on each,
+// and the CPUs of each rank.
 //
 // Created from the command line and from machines: this one, or described ones (--machine). A host that has not been
 // examined is assumed to be like this one; the agent there places its ranks on the actual machine. Owner: main().
@@ -32,7 +32,7 @@ struct RankLayout {
 // hosts use options->hosts.
 Status lay_out(Options* options, RankLayout* layout);
 
-// Also sets the CPUs of the ranks of one host. Fails if that is not possible there.
+// Sets the CPUs and nearest devices of one host's ranks. Fails if the mapping is not possible on that host.
 Status place_on(int host, const topo::Mapping& mapping, RankLayout* layout);
 
 // Prints the output of --do-not-launch: a table of ranks and a picture of each host, or JSON.

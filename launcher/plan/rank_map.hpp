@@ -27,7 +27,8 @@ class RankMap {
   // Returns the value of PMI_process_mapping.
   [[nodiscard]] std::string mapping() const;
 
-  // Divides the ranks into a block for each host, whose sizes differ by at most one. `hosts` must not exceed `ranks`.
+  // Divides the ranks into one block for each host; the sizes of the blocks differ by at most one. `hosts` must not
+  // exceed `ranks`.
   static RankMap in_blocks(int ranks, int hosts);
 
  private:

@@ -42,8 +42,8 @@ std::vector<std::string> remote_command(const RemoteShell& shell, const std::str
     add({"-T", "-x", "-o", "BatchMode=yes", "-o", "LogLevel=ERROR", "-o", "ControlMaster=no", "-o",
          "ConnectTimeout=" + std::to_string(connect_limit.count())});
   }
-  // The command works in sh and csh. If this installation is not at the same path there, the one in PATH will report
-  // its version.
+  // The command works in sh and csh. If this installation is not at the same path on the other host, the mpiexec in
+  // PATH will report its version.
   const std::string path = shell_quoted(mpiexec);
   add({host, "test -x " + path + " && exec " + path + " --agent || exec mpiexec --agent"});
   return words;

@@ -14,8 +14,8 @@
 
 namespace hr::launcher {
 
-// Maximum size of a request, in which each line counts kSpawnLine more than its length, so that the request fits into a
-// frame.
+// Maximum size of a request. Each line counts kSpawnLine more than its length, because encode() adds lengths and counts
+// and the result must fit into a frame.
 inline constexpr std::size_t kLongestSpawn = std::size_t{4} << 20;
 inline constexpr std::size_t kSpawnLine = 16;
 
@@ -33,15 +33,15 @@ std::string encode(const SpawnRequest& request);
 // Returns nullopt if the bytes are not a request.
 std::optional<SpawnRequest> decode_spawn(std::string_view bytes);
 
-// The lines of one rank. A request that is not understood, or is longer than kLongestSpawn, is returned without
-// programs.
+// Collects the lines of one rank. A request that is not understood, or is longer than kLongestSpawn, is returned
+// without programs.
 class SpawnLines {
  public:
   // begin() is called at "mcmd=spawn", and add() for each line up to "endcmd".
   void begin() { lines_.clear(), open_ = true; }
   [[nodiscard]] bool open() const noexcept { return open_; }
   void add(std::string_view line);
-  // Called at "endcmd". Returns the request, if that was the last of its programs.
+  // Called at "endcmd". Returns the request if this was the block of its last program.
   std::optional<SpawnRequest> end();
   // Returns the reason why the last request has no programs.
   [[nodiscard]] const char* problem() const noexcept { return problem_; }
@@ -50,7 +50,7 @@ class SpawnLines {
   bool open_ = false;
   std::vector<std::string> lines_;
   std::size_t bytes_ = 0;  // size of all lines of the request; beyond kLongestSpawn, lines are dropped
-  // This block's index among the request's programs, and their number.
+  // Index of this block among the request's programs, and their number.
   int number_ = 0;
   int programs_ = 0;
   bool good_ = true;  // true if all blocks so far are valid

@@ -21,11 +21,11 @@ class ElfFile {
 
   // True if the file is empty or cannot be read.
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
-  // Returns the ELF header; null for any other kind of file.
+  // Returns the ELF header; null if the file is not a 64-bit ELF file.
   [[nodiscard]] const Elf64_Ehdr* header() const noexcept;
   // Returns the segments; if the file is too short, only those that are complete.
   [[nodiscard]] std::vector<Elf64_Phdr> segments() const;
-  // Returns the item with that index in a table; null beyond the end of the file.
+  // Returns item `number` of the table at `offset`; null beyond the end of the file.
   template <class Item>
   [[nodiscard]] const Item* at(std::uint64_t offset, std::uint64_t number = 0) const noexcept {
     if (offset > size_ || number > size_ / sizeof(Item)) return nullptr;

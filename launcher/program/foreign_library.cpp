@@ -36,7 +36,7 @@ bool has_mark(std::string_view notes) {
   return false;
 }
 
-// Also true for a file that cannot be read: the loader will report why.
+// True if the library is Headrace's, or cannot be read: in that case, the loader will report why.
 bool is_ours(const fs::path& library) {
   const ElfFile file(library);
   if (file.header() == nullptr) return file.empty();
@@ -60,7 +60,7 @@ bool lists(const fs::path& record, const std::string& library) {
   return false;
 }
 
-// Returns the package of the environment that owns the file according to pip's lists; empty: none does.
+// Returns the package of the environment that owns the file according to pip's lists; empty if there is none.
 std::string owner_of(const std::string& library, const fs::path& folder) {
   std::error_code ignored;
   for (const auto& python : fs::directory_iterator(folder, ignored)) {

@@ -1,5 +1,5 @@
-// Detects another MPI's library in place of Headrace's, as pip lets one package overwrite another's files without a
-// warning; and programs that need another MPI's library.
+// Detects another MPI's library in place of Headrace's: pip lets one package overwrite another's files without a
+// warning. Also detects programs that need another MPI's library.
 #pragma once
 
 #include <filesystem>

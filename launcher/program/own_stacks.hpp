@@ -1,5 +1,5 @@
-// Stacks of a process as reported by its own threads (base/stack_request.hpp), and the system's data on those that do
-// not answer: for hosts that do not permit debuggers.
+// Stacks of a process as reported by its own threads (base/stack_request.hpp), with the system's data on each thread:
+// for hosts that do not permit debuggers.
 #pragma once
 
 #include <sys/types.h>
@@ -13,7 +13,7 @@ namespace hr::launcher {
 // itself.
 std::string own_stacks(pid_t pid, std::chrono::steady_clock::time_point deadline);
 
-// Describes the state of one thread, or of the process, as that of its first thread: kind, state, what it waits for.
+// Describes the thread with this folder in /proc, or the first thread of a process: name, state, what it waits for.
 std::string state_by_proc(const std::string& folder);
 
 }  // namespace hr::launcher

@@ -16,9 +16,9 @@ void kill_orphans(const std::set<pid_t>& spared);
 // Returns the parent of a process; -1 if there is no such process.
 [[nodiscard]] pid_t parent_of(pid_t process);
 
-// Returns what identifies a file; empty if there is none.
+// Returns a text that identifies a file by its device and inode; empty if the file does not exist.
 [[nodiscard]] std::string identity_of_file(const std::string& path);
-// Returns what identifies the file that a process executes; empty if it has ended, or may not be examined.
+// Returns such a text for the file that a process executes; empty if the process has ended, or may not be examined.
 [[nodiscard]] std::string program_file_of(pid_t process);
 
 // Calls visit(pid) for every other process whose environment contains both texts.

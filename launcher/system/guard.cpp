@@ -24,11 +24,11 @@ void close_others() {
 #ifdef SYS_close_range
   if (::syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0) == 0) return;
 #endif
-  constexpr int kMost = 1024;  // mpiexec has opened only a few so far
+  constexpr int kMost = 1024;  // mpiexec has opened only a few descriptors so far
   for (int each = STDERR_FILENO + 1; each < kMost; ++each) ::close(each);
 }
 
-// Returns when mpiexec has ended; true if it ended normally.
+// Waits for the end of mpiexec. Returns true if mpiexec ended normally.
 bool ended_normally(int pipe) {
   for (;;) {
     char word = 0;

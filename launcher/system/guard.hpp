@@ -22,8 +22,8 @@ class Guard {
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
 
-  // Call it before the first rank starts, and before this process has threads. A job runs without a guard if none can
-  // be started. The guard removes the shared-memory files of `job` in `directories`.
+  // Must be called before the first rank starts, and before this process has threads. A job runs without a guard if
+  // none can be started. The guard removes the shared-memory files of `job` in `directories`.
   void start(const std::string& job, const std::set<std::string>& directories);
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }
 

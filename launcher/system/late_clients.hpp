@@ -1,5 +1,5 @@
-// LateClients: on request, gives a new connection to ranks' programs that did not inherit the one to the launcher
-// (boot/late_line.hpp).
+// LateClients: gives a new connection to a rank's program that requests one because it did not inherit the rank's
+// connection to the launcher (boot/late_line.hpp).
 //
 // It listens at an abstract socket address and reads requests, whose answers its owner decides. A process proves that
 // it belongs to the job by the secret in the ranks' environment, and by its user. Owner: HostRanks. One thread.

@@ -6,11 +6,12 @@
 
 namespace hr::launcher {
 
-// Returns the folder of libmpi_abi.so.1 in this installation; empty if there is none, or if the folder belongs to the
-// system or to an environment, and so contains libraries of all kinds, which programs unrelated to MPI must not see.
+// Returns the folder of libmpi_abi.so.1 in this installation; empty if there is none. Also empty if the folder belongs
+// to the system or to an environment: it then contains libraries of all kinds, which programs unrelated to MPI must not
+// see.
 std::string library_folder();
 
-// Returns LD_LIBRARY_PATH with the folder appended, unless it is there already: the user's entries are first.
+// Returns LD_LIBRARY_PATH with the folder appended, so that the user's entries come first; does not add it twice.
 std::string with_folder(std::string_view path, std::string_view folder);
 
 }  // namespace hr::launcher

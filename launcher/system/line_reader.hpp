@@ -1,4 +1,4 @@
-// LineReader: splits bytes that arrive in pieces into lines, in time proportional to their number.
+// LineReader: splits bytes that arrive in pieces into lines, in time proportional to the number of bytes.
 //
 // A line longer than the limit is passed on up to the limit, and the rest is dropped as it arrives. A plain value. One
 // thread.

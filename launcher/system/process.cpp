@@ -24,8 +24,8 @@ namespace {
 
 rlimit inherited_limit{};
 
-// Turns the new process into the program. Makes only system calls, as the process shares the parent's memory until then
-// (vfork).
+// Turns the new process into the program. Makes only system calls, as the process shares the parent's memory until the
+// program starts (vfork).
 [[noreturn]] void become(const ChildPlan& plan, const unsigned long* cpu_mask, std::size_t mask_bytes, pid_t parent,
                          volatile int* error) {
   const auto give_up = [error] {

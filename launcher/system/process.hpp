@@ -16,7 +16,7 @@ struct ChildPlan {
   const char* path = nullptr;  // the file to execute
   char* const* arguments = nullptr;
   char* const* environment = nullptr;
-  const char* directory = nullptr;  // null: ours
+  const char* directory = nullptr;  // null: this process's directory
   int standard_input = -1;
   int standard_output = -1;
   int standard_error = -1;
@@ -30,7 +30,8 @@ struct ChildPlan {
 pid_t start_process(const ChildPlan& plan, int* error);
 
 // Finds the file of a program, given its name: the name itself if it has a slash, else the first executable in the
-// search path (PATH), else one in the directory. Returns 0, or the errno that explains why it cannot be executed.
+// search path (PATH), else one in the directory. Returns 0, or the errno that explains why the program cannot be
+// executed.
 int find_executable(const std::string& name, const std::string& directory, std::string_view search_path,
                     std::string* path);
 

@@ -25,9 +25,9 @@ class Signals {
   Descriptor descriptor_;
 };
 
-// Ensures that the end of each child is reported. The process that started this one may have ignored SIGCHLD, in which
-// case children leave nothing to wait for; and threads that a library starts must not receive the signal, so it is
-// blocked before the first one starts.
+// Ensures that the end of each child is reported. The process that started this one may have ignored SIGCHLD; children
+// then leave nothing to wait for. Threads that a library starts must not receive the signal, so it is blocked before
+// the first one starts.
 void expect_children() noexcept;
 
 // True if ranks also ignore this signal when mpiexec was started with it ignored. These are the signals that a person

@@ -25,7 +25,7 @@ struct Supervisor::Notes {
 
 namespace {
 
-constexpr int kLastWords = 5000;  // ms
+constexpr int kLastWords = 5000;  // milliseconds that an agent gets after it has lost its connection
 
 std::set<std::string> texts_of(const char* from) {
   std::set<std::string> texts;
@@ -33,8 +33,7 @@ std::set<std::string> texts_of(const char* from) {
   return texts;
 }
 
-// Returns when the agent has ended. An agent that has lost its connection gets a few seconds to end, and is then
-// killed.
+// Waits until the agent has ended. Kills an agent that has lost its connection and does not end within a few seconds.
 void wait_or_kill(pid_t agent) {
   const Descriptor ended(static_cast<int>(::syscall(SYS_pidfd_open, agent, 0)));
   if (!ended.is_open()) return;

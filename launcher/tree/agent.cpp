@@ -167,7 +167,7 @@ class Agent {
     } else if (signal == SIGTERM || signal == SIGHUP || signal == SIGINT || signal == SIGQUIT) {
       const std::string why = "its mpiexec was ended by signal " + signal_text(signal);
       std::fprintf(stderr, "%s\n", why.c_str());
-      // Reports the reason before the ranks end, as they are not at fault.
+      // Reports the reason before the ranks end, because the ranks are not at fault.
       if (tree_ != nullptr)
         above_.send({.kind = Kind::kHostFailed, .host = host_, .numbers = {hosts_, 1}, .text = why});
       abandon();

@@ -24,7 +24,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr milliseconds kLogin{20000};     // time for the remote shell, in addition to that for a connection
+constexpr milliseconds kLogin{20000};     // time for the remote shell, in addition to the permitted silence
 constexpr milliseconds kLastWords{2000};  // time from the end of the channel to the end of the command
 constexpr std::size_t kMostErrors = 4096;
 
@@ -183,7 +183,7 @@ void RemoteHost::on_message(const Message& message) {
   if (message.kind == Message::Kind::kReady) ready_ = true;
   if (message.kind != Message::Kind::kDone) return up_(message);
   if (std::exchange(done_, true)) return;
-  // The agent is ending. Waits for it, so that nothing of it is left when mpiexec returns.
+  // Waits for the agent to end, so that nothing of it is left when mpiexec returns.
   timer_set_ = true;
   timer_ = loop_.after(kLastWords, [this] {
     timer_set_ = false;
@@ -203,7 +203,7 @@ void RemoteHost::on_closed(const std::string& cause) {
   writing_.close();
   if (timer_set_) loop_.cancel(timer_);
   timer_set_ = true;
-  // The command's last output explains more than the end of a pipe.
+  // Without a cause, waits for the last output of the command, which explains more than the end of a pipe.
   timer_ = loop_.after(cause_.empty() && pid_ > 0 ? kLastWords : milliseconds(0), [this] {
     timer_set_ = false;
     check_gone();

@@ -1,8 +1,8 @@
 // RemoteHost: the subtree of hosts beyond one channel, as the mpiexec or agent above sees it.
 //
 // It starts the agent on the first of them with ssh (or srun, see remote_command.hpp), verifies that the agent answers,
-// sends it the plan, and then forwards messages. When the subtree fails for any reason, this object reports that once,
-// with a kHostFailed. Owner: Tree. One thread.
+// sends it the plan, and then forwards messages. If the subtree fails for any reason, this object sends one kHostFailed
+// message up. Owner: Tree. One thread.
 #pragma once
 
 #include <sys/types.h>
@@ -51,7 +51,7 @@ class RemoteHost {
   [[nodiscard]] bool is_gone() const noexcept { return gone_; }
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }
 
-  // True if the whole subtree already takes part in an exchange (Tree).
+  // By exchange (Message): true if the whole subtree has entered it. Maintained by Tree.
   std::array<bool, 2> in_fence{};
 
  private:

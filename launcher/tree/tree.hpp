@@ -2,7 +2,7 @@
 //
 // mpiexec is the root, and each agent is a node. A message from above is forwarded to its destination. Messages from
 // below are combined if possible (PMI exchanges, kReady, kDone), so that a channel carries a single message for all,
-// and otherwise forwarded. The root ends an exchange by sending the values of all down to all. Owner: Job or Agent. One
+// and otherwise forwarded. The root ends an exchange by sending the result down to all hosts. Owner: Job or Agent. One
 // thread.
 #pragma once
 
@@ -72,7 +72,7 @@ class Tree {
   Callbacks callbacks_;
   HostRanks own_;
   std::list<RemoteHost> children_;
-  std::size_t members_;  // subtrees, and the ranks here as one, that take part in an exchange
+  std::size_t members_;  // participants in an exchange: the subtrees, and the ranks here as one
   std::size_t ready_ = 0;
   std::size_t done_ = 0;
   // Indexed by exchange.

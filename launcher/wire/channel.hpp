@@ -57,7 +57,7 @@ class Channel {
   Handlers handlers_;
   FrameDecoder decoder_;
   std::string queue_;
-  std::size_t written_ = 0;  // of queue_
+  std::size_t written_ = 0;  // bytes of queue_ that have been written
   bool writing_watched_ = false;
   bool closed_ = false;
   bool sent_since_tick_ = false;

@@ -20,15 +20,15 @@ void append_frame(std::string* to, std::string_view payload);
 class FrameDecoder {
  public:
   void add(std::string_view bytes);
-  // Sets *payload to that of the next complete frame. False if there is none yet, or none will follow because of an
-  // error.
+  // Sets *payload to the payload of the next complete frame. False if no frame is complete yet, or none will follow
+  // because of an error.
   bool next(std::string* payload);
   // True if an impossible size was announced.
   [[nodiscard]] bool broken() const noexcept { return broken_; }
 
  private:
   std::string received_;
-  std::size_t taken_ = 0;  // of received_
+  std::size_t taken_ = 0;  // bytes of received_ that are already decoded
   bool broken_ = false;
 };
 

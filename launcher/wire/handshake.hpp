@@ -1,8 +1,8 @@
 // Handshake of mpiexec and an agent on the pipes of the command that started the agent.
 //
 // A login shell may print before the agent does, or even repeat its input. So mpiexec sends a line with a random key,
-// and accepts as the agent's answer only a line with a keyed hash, which a mere echo cannot produce. Nothing before it
-// is interpreted. Protecting these pipes from other readers and writers is left to ssh. Pure.
+// and accepts as the agent's answer only a line with a keyed hash, which a mere echo cannot produce. Output before that
+// line is not interpreted. Protecting these pipes from other readers and writers is left to ssh. Pure.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,7 @@ namespace hr::launcher {
 std::string handshake_line(const Nonce& nonce);
 std::optional<Nonce> read_handshake(std::string_view line);
 
-// Returns the lines with which the agent answers. `version`: that of the program, one word.
+// Returns the lines with which the agent answers. `version`: the program's version, one word.
 std::string proof_line(const Nonce& nonce, std::string_view version);
 
 // Looks for the answer in the output of the command.

@@ -20,7 +20,8 @@ struct Message {
     kAlive,  // reports only that the sender is alive
 
     // Down
-    kPlan,    // text: JobPlan; host, numbers[0]: first host of the receiver's subtree (itself), and past the last
+    kPlan,    // text: JobPlan; host, numbers[0]: places (tree/remote_host.hpp) of the receiver's own host, which is
+              // the first of its subtree, and one past the last
     kGo,      // start the ranks
     kSignal,  // numbers: signal; 1 if the job is being ended
     kInput,   // sent to the host of rank 0. text: standard input; empty: its end
@@ -43,7 +44,7 @@ struct Message {
                // done
     kHostFailed,  // host, numbers[0]: the first of the hosts that have ended, and their number; numbers[1]: 1 if it had
                   // been ready. text: why
-    kBound,       // rank, numbers[0]: pid. text: its CPUs. Without a rank, the picture of the host
+    kBound,       // rank, numbers[0]: pid. text: its CPUs. If rank is -1, the picture of the host
     kOutput,      // rank, numbers: 0 standard output, 1 standard error; 1 if the next one continues it. text
     kInputTaken,  // the input was consumed: send more
     kAsk,         // text: a key that a rank waits for
@@ -58,8 +59,8 @@ struct Message {
     kLast = kCounters
   };
 
-  // An exchange: the values added to the key-value space at a barrier, or, once, the ranks' views of their hosts; the
-  // result of the latter is a single value, the placement of all ranks.
+  // Exchanges. kSpace: the values added to the key-value space at a barrier. kViews, once: the ranks' views of their
+  // hosts; the result is a single value, the placement of all ranks.
   static constexpr int kSpace = 0;
   static constexpr int kViews = 1;
 
@@ -85,7 +86,7 @@ std::string encode(const Message& message);
 // exist.
 std::optional<Message> decode(std::string_view bytes);
 
-// Encodes pairs as values of `text`, each of which easily fits into a frame.
+// Encodes pairs as values of `text`. Each value easily fits into a frame.
 std::vector<std::string> pack(const std::vector<KeyValue>& pairs);
 // Decodes pairs; false if the text does not have the form that pack() produces.
 bool unpack(std::string_view text, std::vector<KeyValue>* pairs);

@@ -123,7 +123,7 @@ bool answer(const ParseState& parsed) {
   return true;
 }
 
-// Replaces the part of the command line that names the file by the file's programs.
+// Replaces the part of the command line that names a file with the programs in that file.
 Status insert_file(CommandLine& line, const ParseState& parsed, const Words& words, std::size_t at, std::size_t part) {
   const std::string option = "-configfile " + parsed.config_file;
   if (line.from_file) return fail(Errc::kOther, "%s: a file cannot name another one", option.c_str());

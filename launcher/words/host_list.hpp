@@ -19,8 +19,8 @@ struct HostSlots {
 bool is_this_host(std::string_view name);
 std::string own_host_name();
 
-// Accepts letters, digits and "._-:@%", beginning with a letter or digit, so that ssh can only read it as a host, and a
-// shell only as a word. `where`: its origin, for the message.
+// Accepts a name of at most 255 letters, digits and "._-:@%" that begins with a letter, a digit or ':'. ssh can read
+// such a name only as a host, and a shell only as a word. `where`: the name's origin, for the message.
 Status check_host_name(const std::string& where, std::string_view name);
 
 // Adds a host; if it is in the list already, adds its slots there.

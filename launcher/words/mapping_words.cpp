@@ -76,7 +76,7 @@ bool read_cpus(std::string_view text, char between, topo::CpuSet* cpus) {
   return !parts.empty();
 }
 
-// Reads "0-3,7": one CPU for each rank; "0+4,1+5": the CPUs of a rank are joined by '+'.
+// Reads "0,2-3,8+12": one entry for each rank, which is a CPU, a range, or several of these joined by '+'.
 Status read_user_list(const ParsedOption& given, std::string_view text, MappingWords* words) {
   words->policy = MappingWords::Policy::kList;
   words->mapping.list.clear();
@@ -94,7 +94,7 @@ Status read_user_list(const ParsedOption& given, std::string_view text, MappingW
               given.text().c_str());
 }
 
-// Reads "0,2,4": every rank may use all of these CPUs, or (`is_ordered`) a single one each.
+// Reads "0,2,4". Every rank may use all of these CPUs; if `is_ordered`, each rank gets a single one.
 Status read_pe_list(const ParsedOption& given, std::string_view text, bool is_ordered, MappingWords* words) {
   words->policy = MappingWords::Policy::kList;
   topo::CpuSet cpus;
@@ -325,7 +325,7 @@ Status make_mapping(const MappingWords& words, Mapping* mapping) {
     return kOk;
   }
   if (words.bind_level && words.bind_count > 1) {
-    // --bind-to core:4: each rank gets four of them.
+    // --bind-to core:4: each rank gets four cores.
     mapping->policy = Mapping::Policy::kParts;
     mapping->level = level;
     mapping->unit = *words.bind_level;
@@ -343,7 +343,7 @@ Status make_mapping(const MappingWords& words, Mapping* mapping) {
   }
   // Ranks distributed round-robin over parts are bound to them, unless the user specifies otherwise.
   if (goes_round && !words.bind_level && words.cpus_per_rank == 0) mapping->bind = level;
-  // Ranks with several cores each are placed consecutively, as none of them fits on a single core.
+  // Ranks with several cores each are placed consecutively, as no such rank fits on a single core.
   if (mapping->count > 1 && mapping->level == mapping->unit && mapping->per_part == 0) mapping->level = Level::kMachine;
   return kOk;
 }

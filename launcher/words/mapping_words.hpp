@@ -1,5 +1,6 @@
 // Placement of ranks as given on the command line, in the words of Open MPI and Hydra and of the policies bunch,
-// scatter and hybrid: collected from each option, and finally converted to one topo::Mapping. Plain values.
+// scatter and hybrid. Each option adds its words; make_mapping() converts all of them to one topo::Mapping. Plain
+// values.
 #pragma once
 
 #include <optional>

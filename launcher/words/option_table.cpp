@@ -129,8 +129,8 @@ Status output_files(ParseState& parsed, const ParsedOption& given) {
   return read_output_directory(given, given.value(), &parsed.options);
 }
 
-// Handles Open MPI 5's "tag" and "dir=NAME", and its words for the form of labels; a note says that the others have no
-// effect.
+// Handles the words of Open MPI 5's --output: "tag", "dir=NAME", and the words for the form of labels. A note says that
+// "timestamp" and "merge" have no effect; any other word is an error.
 Status apply_output(ParseState& parsed, const ParsedOption& given) {
   for (const std::string& word : split(given.value(), ',')) {
     if (word.starts_with("tag") || word.starts_with("rank")) {
@@ -253,7 +253,7 @@ Status settings(ParseState& parsed, const ParsedOption&) {
   return kOk;
 }
 
-// Handles Intel MPI's option for its checking library; Headrace's is in every program.
+// Handles Intel MPI's option for its checking library; Headrace's checker is in every program.
 Status check_calls(ParseState& parsed, const ParsedOption&) {
   parsed.variables_of_all.emplace_back("HEADRACE_CHECK", "full");
   return kOk;
@@ -397,7 +397,7 @@ constexpr OptionSpec kOptions[] = {
     {"h help", kNoValue, kApplies, help, "", "Print this help, and exit"},
     {"V version info build-info", kNoValue, kApplies, version, "", "Print the version, and exit"},
 
-    // Options for scripts that use other launchers; what they request is always the case here.
+    // Options in scripts for other launchers. Each requests something that is always the case here.
     {"allow-run-as-root enable-auto-cleanup kill-on-bad-exit localonly disable-recovery hetero-nodes ordered-output "
      "no-transfer line-buffer mt_mpi",
      kNoValue, kAlreadyTrue, nullptr, "", ""},
@@ -422,7 +422,7 @@ constexpr OptionSpec kOptions[] = {
      "loadbalance order-nodes pmi-port silent-abort nogpu rdma RDMA ofi OFI psm2 PSM2 ib IB shm dapl",
      kNoValue, kIgnored, nullptr, "", ""},
 
-    // Options that are missing here, of which users must be told; the message names the replacement.
+    // Options that do not exist here. Users must know, so each is an error whose message names the replacement.
     {"launch-agent preload-files preload-files-dest-dir path", kOne, kRefused, nullptr, "WHAT",
      "mpiexec does not copy or search files on hosts; name the program by its path, the same on all hosts"},
     {"preload-binary set-cwd-to-session-dir transfer", kNoValue, kRefused, nullptr, "",

@@ -1,5 +1,5 @@
-// Symbols that exist only in glibc versions later than the wheel's, and to which the compiler's static libstdc++ or
-// mpiexec refers. They are hidden: each library and program in the wheel has its own, and the system's are unaffected.
+// Symbols that the compiler's static libstdc++ or mpiexec needs, but that exist only in glibc versions later than the
+// wheel's. They are hidden: each library and program in the wheel has its own, and the system's are unaffected.
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>

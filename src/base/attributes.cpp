@@ -112,8 +112,8 @@ Status AttributeSet::copy_to(void* object, AttributeSet* to, void* new_object) c
     bool keep = false;
     const Status status = entry.keyval->copy(object, entry.value, &value, &keep);
     if (!status.ok()) {
-      // The new object is abandoned: its attributes are deleted, and errors of their delete callbacks are ignored. The
-      // error returned is that of the copy.
+      // The new object is abandoned: its attributes are deleted, and errors of their delete callbacks are ignored.
+      // Returns the error of the copy callback.
       for (; !to->entries_.empty(); to->entries_.pop_back()) {
         static_cast<void>(to->entries_.back().keyval->remove(new_object, to->entries_.back().value));
       }

@@ -1,6 +1,6 @@
-// Buffered: bytes of communication buffers, which count in the page of counters for as long as this object exists.
+// Buffered: counts bytes of communication buffers in the page of counters for as long as this object exists.
 //
-// Code that allocates and frees buffers uses it, never the path of a short message. Owner: the owner of the memory.
+// Used by code that allocates and frees buffers, never on the path of a short message. Owner: the owner of the memory.
 // Threads: one at a time per object; several objects may change one counter at once, since channels allocate without
 // the library lock. Memory order: none.
 #pragma once
@@ -39,7 +39,7 @@ class Buffered {
     bytes_ -= bytes;
     give_back_buffers(of_, bytes);
   }
-  // Counts up to `bytes` bytes, if fewer count so far.
+  // Raises the number of counted bytes to `bytes`, if it is lower.
   void raise(std::size_t bytes) noexcept {
     if (bytes > bytes_) [[unlikely]]
       take(bytes - bytes_);

@@ -6,8 +6,9 @@
 //   prefetch_for_write()   fetches lines that this core will write soon, so that their round trips are over by then
 //   demote()   moves lines that this core has written to the cache that all cores share, closer to the reader
 //                 (Intel's CLDEMOTE, from Sapphire Rapids on)
-// They pay only if the two take turns: a reader that lags behind finds demoted lines farther away, and a writer on the
-// same core has to fetch them back. They do not pay for short flags that both write at the same time (ADR 13).
+// They pay only if the two processes take turns: a reader that lags behind finds demoted lines farther away, and a
+// writer on the same core has to fetch them back. They do not pay for short flags that both write at the same time
+// (ADR 13).
 //
 // Threads: any.
 #pragma once

@@ -148,7 +148,7 @@ void begin_timing(Part& part, std::size_t place) noexcept {
   set(part.timed_since, nanoseconds(CLOCK_MONOTONIC));
 }
 
-// Does the same as in counters.cpp. The place of a function is its row of durations, too.
+// Does the same as end_timing() in counters.cpp. The place of a function is also the number of its row of durations.
 void end_timing(Part& part) noexcept {
   const Value all_waits = part.waited - part.waited_before;
   if (part.timed_since == kFromWait) {

@@ -1,10 +1,10 @@
 // Parts of the page of counters: counters that each thread and each channel keeps separately (p2p/channel.hpp).
 //
-// counters::page is written under the library lock, which calls on channels do not take. They count in parts that
-// follow the page in the same memory file: each channel has its own part, which it writes under its lock, and so has
-// each thread. So a part has one writer at a time, and counting in it takes no lock and no atomic operation. A
-// counter's value is that of the page plus those of all parts (the highest of them for a high-water mark): readers add
-// them up, inside the process with total() and outside it by the description in the page (counters_text.cpp).
+// counters::page is written under the library lock, which calls on channels do not take. Such calls count in parts that
+// follow the page in the same memory file: each thread has its own part, and so has each channel, which writes it under
+// the channel's lock. So a part has one writer at a time, and counting in it takes no lock and no atomic operation. A
+// counter's value is the sum of the values in the page and all parts (for a high-water mark, the highest). Readers add
+// them up: inside the process with total(), outside it by the description in the page (counters_text.cpp).
 //
 // A thread takes a part on its first call on a channel and returns it when it ends; the counts stay in the part, and
 // the next thread adds to them. A thread or channel that finds no free part, because there are too many or memory is
@@ -155,7 +155,7 @@ class ChannelCall {
   const std::size_t place_;
 };
 
-// Returns the value of a counter: its value in the page plus that in each part, where of(part) finds it.
+// Returns the value of a counter: `of_page`, its value in the page, plus of(part), its value in a part, for all parts.
 template <class Of>
 [[nodiscard]] Value total(Value of_page, Of&& of) noexcept {
   const std::size_t used = detail::parts_used.load(std::memory_order_acquire);

@@ -1,6 +1,6 @@
-// Timing of calls, for the page of counters and for its parts: one call in many is timed, and so is each call that
-// follows a long one. Any other call is timed only if it waits for long: from the start of its first long wait
-// (kFromWait). Threads: any.
+// Timing of calls, for the page of counters and for its parts. One call in kOneOf is timed, and so is each call that
+// follows a long one. In any other call, only long waits are timed, from the start of the first one (kFromWait).
+// Threads: any.
 #pragma once
 
 #include <ctime>
@@ -9,8 +9,8 @@
 
 namespace hr::counters {
 
-// The call after one that took more than kLong ns, which is much longer than reading the clock takes, is timed as well.
-// One in kOneOf of the calls after shorter ones is timed.
+// The call after a timed one that took more than kLong ns (much longer than reading the clock takes) is timed as well.
+// After a shorter one, kOneOf - 1 calls of the function are not timed.
 inline constexpr Value kLong = 5000;
 inline constexpr Value kOneOf = 1024;
 // Value of `timed_since` if only the waits of the call are timed.

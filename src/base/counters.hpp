@@ -68,7 +68,7 @@ struct Amount {
 
 struct Function {
   Value calls;
-  Value timed_next;   // number of the call that is timed next; not for readers
+  Value timed_next;   // number of calls before the next timed one; not for readers
   Value nanoseconds;  // time in the function, estimated from the timed calls
   Value bytes;        // bytes of messages sent by the function
 };
@@ -104,7 +104,7 @@ struct Level {
 enum class Access : std::uint8_t { kPut, kGet, kAccumulate, kFetch, kRead, kWrite };
 inline constexpr std::size_t kAccesses = 6;
 
-// Communication buffers, by the part of the library that keeps them. buffered.hpp counts them.
+// Parts of the library that keep communication buffers. buffered.hpp counts the bytes of each.
 enum class Buffers : std::uint8_t { kShm, kCollectives, kTcp, kUcx, kOfi, kPinned, kDevice };
 inline constexpr std::size_t kBuffers = 7;
 
@@ -185,8 +185,8 @@ void end_wait(int process) noexcept;
 void begin_timing(std::size_t function) noexcept;
 void end_timing() noexcept;
 
-// Counts one call by the program of the function with that number, starting from 1. Owner: the entry point, with the
-// library lock held.
+// Counts one call that the program makes to function number kFunction, starting from 1. Owner: the entry point, with
+// the library lock held.
 template <std::size_t kFunction>
 class Call {
  public:

@@ -31,7 +31,7 @@ Status refused(const char* what, const std::string& name, int code) {
 // Descriptor of the page's file, which stays open; -1 if the parts are not in a file.
 int file_of_parts = -1;
 
-// Places in the file.
+// Offsets in the file.
 constexpr std::size_t kDetailsAt = sizeof(Page);
 constexpr std::size_t kPartsAt = kDetailsAt + sizeof(Details);
 

@@ -116,7 +116,7 @@ struct Entry {
   const char* sentence;
   const char* dimension = nullptr;
   std::size_t stride = 0;
-  const char* rest_of = nullptr;  // element 0 is computed: the rest of that counter
+  const char* rest_of = nullptr;  // if set, element 0 is not stored: it is this counter minus the stored elements
 };
 
 #define HR_AT(member) offsetof(Page, member)

@@ -12,7 +12,7 @@ void DriverEpoch::track(std::uint64_t gap) noexcept {
 }
 
 void DriverEpoch::enter_slow() noexcept {
-  // If the counter of this core is behind that of another one, the gap counts as large.
+  // If this core's counter is behind the counter of the core that set left_, the difference wraps and counts as large.
   if (depth_++ != 0 || ticks() - left_ > gap_) ++number_;
 }
 

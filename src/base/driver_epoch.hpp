@@ -2,10 +2,11 @@
 //
 // A result of a device's driver about a pointer or a stream stays valid until the program calls the driver again, and a
 // query costs microseconds. So results are kept for a driver epoch: a series of calls of this library that follow one
-// another so closely that no driver call fits between them, that is, within 3/4 of the time of the cheapest driver call
-// that matters, which makes a stream wait for an event (0.2 us on an H200's host; launches, copies, allocations and
-// frees take 1 us and more). This works only if the program has promised that it has one thread (MPI_THREAD_SINGLE);
-// with more threads, every call is a separate driver epoch. A callback into the program also begins a new one.
+// another so closely that no driver call fits between them. The limit is 3/4 of the time of the cheapest driver call
+// that matters: the call that makes a stream wait for an event (0.2 us on an H200's host; launches, copies, allocations
+// and frees take 1 us and more). This works only if the program has promised that it has one thread
+// (MPI_THREAD_SINGLE); with more threads, every call is a separate driver epoch. A callback into the program also
+// begins a new one.
 //
 // Owner: process-wide. Threads: library lock. Cost before track(): one predictable branch per call.
 #pragma once

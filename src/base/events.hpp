@@ -41,7 +41,7 @@ struct Record {
   const char* sentence;
 };
 
-// Ordered as Event.
+// In the order of Event.
 inline constexpr Record kRecords[] = {
 #define HR_EVENT_RECORD(name, elements, sentence) {#name, elements, sentence},
     HR_EVENTS(HR_EVENT_RECORD)

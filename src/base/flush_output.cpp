@@ -29,8 +29,8 @@ Function find(const char* name) noexcept {
 
 void flush_standard() { std::fflush(stdout); }
 
-// Used if the lock's owner waits for this very process to end: by then the stream's contents are complete, or that
-// thread is in the middle of a line whose loss does not matter.
+// Used if the thread that holds the stream's lock waits for this very process to end. By then the stream's contents are
+// complete, or that thread is in the middle of a line whose loss does not matter.
 void flush_standard_without_lock() { ::fflush_unlocked(stdout); }
 
 void flush_all() { std::fflush(nullptr); }
@@ -48,8 +48,8 @@ void flush_cpp() {
   flush(out);
 }
 
-// gfortran's function flushes all units; the library's own flushes the standard units, with any compiler
-// (src/fortran/sources/output.f90).
+// Calls gfortran's function, which flushes all units, or else the library's own, which flushes the standard units with
+// any compiler (src/fortran/sources/output.f90).
 void flush_fortran() {
   if (const auto flush = find<void (*)(const int*)>("_gfortran_flush_i4"); flush != nullptr) return flush(nullptr);
   if (const auto flush = find<void (*)()>("hr_f_flush"); flush != nullptr) flush();

@@ -4,8 +4,8 @@
 // default). Values come from these sources, and later ones take precedence: the default, the tuned value
 // (tuned_knobs.hpp), the configuration file (HEADRACE_CONFIG_FILE, else $XDG_CONFIG_HOME/headrace.conf or
 // ~/.config/headrace.conf: `name = value` lines), the environment (HEADRACE_<NAME>). A value that cannot be parsed or
-// is out of range is reported on standard error, and the default stays. Only this file's .cpp and counters_text.cpp
-// call getenv. Threads: filled on first use (thread-safe), and read-only afterwards, except for set_knob() and
+// is out of range is reported on standard error, and the default stays. Only knobs.cpp and counters_text.cpp call
+// getenv. Threads: filled on first use (thread-safe), and read-only afterwards, except for set_knob() and
 // take_job_knobs() at initialisation.
 #pragma once
 

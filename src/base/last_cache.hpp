@@ -10,8 +10,8 @@
 namespace hr {
 
 // Returns the CPUs of that cache, in the system's notation ("0-7,64-71"): the same for all processes that share it.
-// Empty if the process may use several, does not exist, or the system does not report it. `process`: 0 for this
-// process.
+// Empty if the process may use several such caches or does not exist, or if the system does not report the cache.
+// `process`: 0 for this process.
 [[nodiscard]] std::string last_cache_of(pid_t process);
 
 // Returns the last-level cache of one CPU. The directory has the structure of /sys/devices/system/cpu.

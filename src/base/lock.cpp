@@ -9,8 +9,8 @@
 namespace hr {
 namespace {
 std::mutex mutex;
-// Recursion depth of this thread; nonzero exactly while it holds the mutex. One word, so that it fits into
-// the static thread-local storage of the initial-exec model: every call of a program with threads reads it.
+// Recursion depth of this thread; nonzero exactly while it holds the mutex. Every call of a program with threads reads
+// it, so it uses the initial-exec model; one word fits into the static thread-local storage of that model.
 __attribute__((tls_model("initial-exec"))) constinit thread_local int held_depth = 0;
 constexpr int kTries = 20;
 constexpr int kTriesAwake = 400;

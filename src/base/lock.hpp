@@ -1,13 +1,13 @@
-// The library lock: one recursive lock around every entry into the library, taken only if there are several threads:
-// those of a program that requested MPI_THREAD_MULTIPLE, or the progress thread.
+// The library lock: one recursive lock around every entry into the library. It is taken only if several threads may
+// enter: if the program has requested MPI_THREAD_MULTIPLE, or there is a progress thread.
 //
 // Rules: a function below bind/ runs with the lock held and needs no locks of its own, unless its header says that it
 // runs on a thread of the library. A waiting loop calls LibraryLock::yield() between two rounds of progress to let
 // other threads in; a round itself may also release the lock, for a long copy (p2p/progress.hpp). The program's
 // reduction operations and error handlers run with the lock held (they may call MPI). Callbacks of attributes run
-// without it, as they may wait for a lock of the program whose owner waits for this one. A waiting thread is counted
-// from its first failed attempt until it has the lock (contended()), so that others can give way. Cost with a single
-// thread: one predictable branch.
+// without it: such a callback may wait for a lock of the program whose owner waits for the library lock. A waiting
+// thread is counted from its first failed attempt until it has the lock (contended()), so that others can give way.
+// Cost with a single thread: one predictable branch.
 #pragma once
 
 #include <pthread.h>
@@ -38,8 +38,8 @@ class LibraryLock {
   // Tries to take the lock for a thread of the library, without waiting: false if another thread has it. Requires
   // enable(); undone by release().
   [[nodiscard]] static bool try_acquire() noexcept;
-  // Takes the lock for a call that can do without it: false if it is not free within a microsecond or two. Requires
-  // enable().
+  // Takes the lock for a call that can do without it. False if the lock is not free within a microsecond or two.
+  // Requires enable().
   [[nodiscard]] static bool acquire_soon() noexcept;
   // Number of calls of acquire() by threads that did not hold the lock.
   [[nodiscard]] static unsigned acquisitions() noexcept { return acquisitions_.load(std::memory_order_relaxed); }

@@ -1,8 +1,8 @@
 // Object and Arena: the objects behind opaque handles.
 //
 // A handle is either a small constant of the ABI (a predefined object, below 0x1000) or the address of an Object in the
-// Arena of its type. An Arena has one range of addresses, which grows (growing_range.hpp) and is never released, so the
-// test whether a handle is valid and its object alive is a range check and a read of the magic word, which is safe for
+// Arena of its type. An Arena has one range of addresses, which grows (growing_range.hpp) and is never released. So a
+// range check and a read of the magic word show whether a handle is valid and its object alive. This test is safe for
 // any value that a program passes: freed, foreign or random.
 //
 // Owner: the reference count. create() returns one reference; release() of the last one destroys the object.

@@ -26,9 +26,9 @@ enum class Pipes {
   kGiven,  // a pipe that the command line names by its descriptor, such as a shell's <(...), is read to its end
 };
 
-// Reads a whole regular file of up to `most` bytes, or /dev/null. A FIFO, a device or a directory is an error, so that
-// this never waits for a writer. Errors: MPI_ERR_NO_SUCH_FILE if there is no such file, else MPI_ERR_FILE; the detail
-// is a clause whose subject is the file, e.g. "is a directory, not a file".
+// Reads a whole regular file of up to `most` bytes, /dev/null, or a pipe if `pipes` permits it. Any other FIFO, device
+// or directory is an error, so that the function does not wait for a writer. Errors: MPI_ERR_NO_SUCH_FILE if there is
+// no such file, else MPI_ERR_FILE; the detail is a clause whose subject is the file, e.g. "is a directory, not a file".
 Status read_file(const std::string& path, std::size_t most, std::string* text, Pipes pipes = Pipes::kRefused);
 
 // Size limit for configuration files and the like.

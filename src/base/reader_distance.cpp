@@ -16,7 +16,8 @@
 namespace hr {
 namespace {
 
-// Number of writes between two timed loads, once the decision is firm, as a load from a distant cache is slow.
+// Number of writes between two timed loads once the decision is firm. Timed loads are rare, because a load from a
+// distant cache is slow.
 constexpr std::uint32_t kBetween = 32;
 constexpr std::uint32_t kForever = std::numeric_limits<std::uint32_t>::max();
 

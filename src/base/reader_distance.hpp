@@ -4,9 +4,9 @@
 // cores' caches, from its last reader to the writer and back; with non-temporal stores it is transferred once, from
 // memory. So the reader is considered far if two transfers between the caches take longer than one from memory. The
 // system's tables do not show this (virtual machines report one cache for all cores, and move the cores), so it is
-// measured: from time to time this process times a load that it makes anyway, of a word that the reader has written
-// since and so has in its cache; and once per process it times a load from memory. The decision changes only after two
-// loads in a row that agree, as a process may lose its core during one.
+// measured. From time to time this process times a load that it makes anyway: the load of a word that the reader has
+// written since the previous load, and so has in its cache. Once per process it times a load from memory. A firm
+// decision changes only after two loads in a row that agree, as a process may lose its core during one.
 //
 // Measured on AMD processors only, and only if the knob shm_nontemporal_stores does not decide: Intel processors gain
 // nothing from such stores. Owner: the writer (a ring's producer; the shared segment of a communicator). Threads:

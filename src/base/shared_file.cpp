@@ -51,7 +51,7 @@ std::string place_of(const std::string& path) {
 }
 
 // True if processes that were started together with this one can open its open files: they see this process under its
-// pid, and have permission. The numbers are those of a machine's initial namespaces, fixed in the kernel's interface.
+// pid, and have permission. The kernel's interface fixes the numbers of a machine's initial namespaces used below.
 bool opens_for_siblings() {
   static const bool opens = ::prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1 && in_launchers("pid", "pid:[4026531836]") &&
                             in_launchers("user", "user:[4026531837]");
@@ -223,7 +223,7 @@ Status SharedFile::give_name() {
   return kOk;
 }
 
-// Follows a link only if the path is that of another process's descriptor, whose last part is always a link.
+// Follows a link only if the path names another process's descriptor: such a path always ends in a link.
 Status SharedFile::attach(const std::string& path, std::size_t bytes) {
   HR_TRY(open(path, path.starts_with(kProcesses) ? 0 : kSafeOpen, "open", bytes));
   HR_TRY(check_own_file(file_, path, bytes));

@@ -30,9 +30,9 @@ class SharedFile {
   // Creates a file of `bytes` bytes, backs the first `reserved` with memory, and maps it. Errors of all
   // variants: MPI_ERR_OTHER that names the file, the requested size, the cause and the remedies; nothing remains.
   Status create(const std::string& path, std::size_t bytes, std::size_t reserved);
-  // Creates and maps a file without a name in the directory, so that nothing remains however this process ends: others
-  // attach() by the name of its descriptor while it is open. The file does get a name if the directory's file system
-  // requires one, or if others might not have access through the descriptor.
+  // Creates and maps a file without a name in the directory, so that nothing remains however this process ends. While
+  // the file is open, others attach() to it by the name of its descriptor. The file does get a name if the directory's
+  // file system requires one, or if others might not have access through the descriptor.
   Status create_hidden(const std::string& path, std::size_t bytes, std::size_t reserved);
   // Sets whether files need names because the processes that share them do not see each other under their pids. Applies
   // to files created from now on.

@@ -60,7 +60,7 @@ struct StatisticRecord {
   const char* sentence;
 };
 
-// Ordered as Statistic.
+// In the order of Statistic.
 inline constexpr StatisticRecord kStatistics[] = {
 #define HR_STATISTIC_RECORD(name, kind, sentence) {#name, StatisticRecord::kind, sentence},
     HR_STATISTICS(HR_STATISTIC_RECORD)

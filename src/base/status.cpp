@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::size_t kDetailBytes = 1024;
 
-// The text itself is not in thread-local memory, of which older C libraries reserve little for a library that is opened
-// at run time. Exit handlers run after the destructors of thread_local objects, long after a program's last session: a
-// text set then gets new memory.
+// The text itself is not in thread-local memory: older C libraries reserve little of it for a library that is opened at
+// run time. Exit handlers run after the destructors of thread_local objects, long after a program's last session; a
+// text that they set gets new memory.
 constinit thread_local char* detail = nullptr;
 
 struct Release {

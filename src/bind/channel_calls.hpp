@@ -3,9 +3,9 @@
 //
 // Once this process has offered channels to the others (kReadyWithChannels in bind/runtime.hpp), an entry point calls
 // its function here first, before it takes the library lock. False: the call is not for such a channel, or an argument
-// is wrong; nothing has happened, and the ordinary body follows. True: it is done, and *code is its result. A call on
-// requests of several channels is executed here, including those of channel 0. Threads: any; the library lock is
-// released meanwhile, if the program calls from a callback.
+// is wrong; nothing has happened, and the ordinary body follows. True: the call is done, and *code is its result. A
+// call on requests of several channels is executed here, even if some of them belong to channel 0. Threads: any; if the
+// program calls from a callback, the library lock is released for the duration of the call.
 #pragma once
 
 #include "base/counter_parts.hpp"

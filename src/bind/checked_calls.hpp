@@ -1,9 +1,9 @@
 // Checked calls: the path through an entry point if every call is checked (HEADRACE_CHECK=device, full).
 //
 // Unchecked calls cost nothing more: every entry point tests `ready` (bind/runtime.hpp) in any case. While calls are
-// checked it is kNotReady, and the entry point branches to a cold function. That function describes the arguments,
-// checks them, and calls the entry point again, which then proceeds once without a check. Owner: the entry point, for
-// the duration of the call. Threads: any.
+// checked, `ready` is kNotReady, and the entry point branches to a cold function. That function describes the
+// arguments, checks them, and calls the entry point again, which then proceeds once without a check. Owner: the entry
+// point, for the duration of the call. Threads: any.
 #pragma once
 
 #include <initializer_list>

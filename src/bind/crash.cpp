@@ -20,7 +20,7 @@ namespace {
 constexpr int kSignals[] = {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL};
 constexpr int kMostFrames = 64;
 constexpr int kOwnFrames = 3;            // show_frames(), on_crash(), and the signal trampoline
-constexpr unsigned kSecondsToWrite = 5;  // the loader's lock may have been held at the crash
+constexpr unsigned kSecondsToWrite = 5;  // show_frames() may wait for a loader's lock that was held at the crash
 
 std::atomic<bool> seen{false};
 pid_t owner = 0;

@@ -2,7 +2,8 @@
 // way.
 //
 // The process asks Headrace's mpiexec to show the stack with a debugger; under other launchers it writes the frames
-// itself. A signal that the program handles or ignores is left to it; a handler that it installs later replaces ours.
+// itself. Signals that the program handles or ignores stay as they are. A handler that the program installs later
+// replaces ours.
 // Threads: called only during initialisation and finalisation of the library.
 #pragma once
 

@@ -2,7 +2,7 @@
 // that docs/offload.md lists, and reports each once per function.
 //
 // Mistakes are reported as notes, not as errors, unless the CPU is about to touch device memory, which is an error of
-// the call. Threads: library lock; each thread has its current call.
+// the call. Threads: library lock; the current call is thread-local.
 #pragma once
 
 #include <span>

@@ -40,7 +40,7 @@ inline bool source_ok(int rank, const comm::Communicator& comm) noexcept {
 inline bool root_ok(int rank, const comm::Communicator& comm) noexcept {
   return rank_ok(rank, comm) || (comm.is_inter() && (rank == abi::kRoot || rank == abi::kProcNull));
 }
-// True if this process is the root, where arguments that are significant only there must be valid.
+// True if this process is the root, so that arguments that are significant only at the root must be valid.
 inline bool at_root(int root, const comm::Communicator& comm) noexcept {
   return comm.is_inter() ? root == abi::kRoot : root == comm.rank();
 }

@@ -22,7 +22,7 @@ std::size_t next_slot = 1;
 
 // A class or code that the program added. They share one sequence of numbers, as MPI_LASTUSEDCODE counts both.
 struct Added {
-  int error_class;  // its class; for a class, its own number
+  int error_class;  // the class that a code belongs to; for a class, its own number
   std::string text;
   bool has_text = false;
 };

@@ -28,9 +28,9 @@ void keep_failure_text(int code, std::string text);
 
 // Returns the class, or -1 if no such code exists.
 int class_of(int code);
-// Returns the string; false if no such code exists. An added code without one has an empty string.
+// Gets the string of a code; false if no such code exists. An added code without a string has an empty one.
 bool text_of(int code, std::string* text);
-// Returns "MPI_ERR_RANK"; for an added class, e.g. "error class 16384".
+// Returns a name such as "MPI_ERR_RANK"; for an added class, a phrase such as "error class 16384".
 std::string class_name(int error_class);
 // Returns the class's sentence in api/errors.yaml; empty for added classes.
 std::string_view class_sentence(int error_class);
@@ -38,7 +38,8 @@ std::string_view class_sentence(int error_class);
 Status add_class(int* error_class);
 Status add_code(int error_class, int* code);
 Status add_text(int code, std::string_view text);
-// Errors: MPI_ERR_ARG: not added by the program; MPI_ERR_OTHER: still has codes or a string, or has none to remove.
+// Errors: MPI_ERR_ARG if the program has not added it; MPI_ERR_OTHER if it still has codes or a string, or has no
+// string to remove.
 Status remove_class(int error_class);
 Status remove_code(int code);
 Status remove_text(int code);

@@ -1,6 +1,6 @@
-// The mark that lets mpiexec distinguish Headrace's libraries from those of another MPI installed over them: a note in
-// the ELF file, found in its first page (launcher/program/foreign_library.cpp). It has an owner name, an empty
-// description, and type 1.
+// The mark by which mpiexec distinguishes Headrace's libraries from those of another MPI installed over them: a note in
+// the first page of the ELF file (launcher/program/foreign_library.cpp). It has an owner name, an empty description,
+// and type 1.
 __asm__(
     ".pushsection .note.headrace, \"a\", @note\n"
     ".balign 4\n"

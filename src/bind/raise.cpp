@@ -51,7 +51,7 @@ comm::Errhandler* handler_of(Object& where) {
   return nullptr;
 }
 
-// Returns " (MPI_COMM_WORLD)".
+// Returns the name of the object, for example as " (MPI_COMM_WORLD)"; empty if it has no name.
 std::string place(const Object* where) {
   std::string name;
   if (where != nullptr && is_communicator(*where)) {
@@ -69,10 +69,10 @@ std::string describe(Status status, std::string detail) {
   return class_name(class_of(status.code())) + (detail.empty() ? "" : ": " + detail);
 }
 
-// Turns "try again" into an internal error, as it must not leave the layers.
+// Turns "try again", which must not leave the layers, into an internal error.
 Status visible(Status status) { return status.is_again() ? Status(Errc::kIntern) : status; }
 
-// True for codes that programs compare with, and codes that one of their callbacks returned.
+// True for codes that programs compare with, and for codes returned by callbacks of the program.
 bool stays_bare(Status status, const std::string& detail) {
   const bool compared = status == Errc::kInStatus || status == Errc::kPending || is_failure(status.code());
   const bool from_callback = detail.empty() || class_of(status.code()) != status.code();
@@ -141,9 +141,9 @@ int raise_elements(const Call& call, Object* where, FailedElements& elements) {
   return Status(Errc::kInStatus).code();
 }
 
-// Makes progress even in a call that fails immediately (MPI 5.0 section 3.5), as a program may repeat that call until
-// it learns of something else, such as a revocation. Not in calls without an object to communicate on, as callbacks
-// within a round of progress make them.
+// Makes progress even in a call that fails immediately (MPI 5.0 section 3.5): a program may repeat such a call until it
+// learns of something else, such as a revocation. Makes none in calls without an object to communicate on, because
+// callbacks within a round of progress make such calls.
 void make_progress(const Object* where) {
   const bool communicates =
       where != nullptr && (is_communicator(*where) || where->is(ObjectKind::kWindow) || where->is(ObjectKind::kFile));
@@ -153,7 +153,7 @@ void make_progress(const Object* where) {
 }  // namespace
 
 int raise(const Call& call, Object* where, Status status) {
-  const LibraryGuard guard;  // a call that only tests may not have the lock
+  const LibraryGuard guard;  // a call that only tests may have entered without the lock
   const Ref<comm::Communicator> better = std::exchange(blamed, {});
   const Ref<io::File> better_file = std::exchange(blamed_file, {});
   const Ref<comm::Errhandler> chosen = std::exchange(blamed_handler, {});

@@ -20,19 +20,19 @@ enum class Fallback { kSelf, kFile };
 struct Call {
   const char* function;  // "MPI_Send"
   Fallback fallback = Fallback::kSelf;
-  std::uint16_t number = 0;  // the function's number, if a channel may execute the call, and its index in counter parts
-  std::uint16_t place = 0;   // (base/counter_parts.hpp)
+  std::uint16_t number = 0;  // the function's number; 0 unless a channel may execute the call
+  std::uint16_t place = 0;   // the function's index in counter parts (base/counter_parts.hpp); 0 likewise
 };
 
 // Raises `status` with its recorded detail. `where`: a Communicator, a Session, a Window, a File, or nullptr.
 [[gnu::cold, gnu::noinline]] int raise(const Call& call, Object* where, Status status);
 
-// Called by bodies that determine the communicator or file themselves (waits on requests): the error that they are
-// about to return is raised on it.
+// Called by bodies that determine the communicator or file themselves (waits on requests): the error that such a body
+// is about to return is raised on that object.
 void blame(Object* where) noexcept;
 // Notes that a request of MPI_Waitall or the like has failed, with `code` in its status; blame() has been called for
-// it. The call then fails with MPI_ERR_IN_STATUS. The error handler gets the first such code and the object of the
-// first such request, as it does not see the statuses, and MPI_ERR_IN_STATUS does not describe the cause.
+// it. The call then fails with MPI_ERR_IN_STATUS. The error handler does not see the statuses, and MPI_ERR_IN_STATUS
+// does not describe the cause; so the handler gets the first such code and the object of the first such request.
 void blame_element(int index, int code);
 // Called if the creation of a communicator without a parent fails: the error is raised with the handler that the
 // communicator would have had.
@@ -50,8 +50,8 @@ void a_session_begins() noexcept;
 // MPI_Session_call_errhandler).
 int call_errhandler(Object& where, int code);
 
-// Returns the handler that the entry points of chapter 14 use: that of MPI_FILE_NULL, which is MPI_ERRORS_RETURN unless
-// the program sets one.
+// Returns the handler that the entry points of chapter 14 use: the handler of MPI_FILE_NULL, which is MPI_ERRORS_RETURN
+// unless the program sets another.
 Ref<comm::Errhandler>& file_errhandler();
 
 // --- reports of failed checks in entry points ---

@@ -98,9 +98,9 @@ void publish_counters() {
   log::write(log::Level::kDecision, "%s", take_detail().c_str());
 }
 
-// Brings up the layers that need all processes of the job. They stay up until the end of MPI_Finalize or of the
-// process: each process begins and ends sessions independently, so a second exchange with the others would wait for
-// processes that begin no second session.
+// Brings up the layers that need all processes of the job. They stay up until MPI_Finalize or the process ends: each
+// process begins and ends sessions independently, so a second exchange with the others would wait for processes that
+// begin no second session.
 Status bring_up() {
   stack_answer::listen();
   mem::init();
@@ -178,8 +178,8 @@ Status acquire() { return add_use(); }
 
 Status release() {
   drop_use();
-  // After MPI_Finalize this does not wait for the exit handler, as the launcher expects the process to end. A process
-  // whose layers were brought up again after MPI_Finalize keeps them for the next session.
+  // After MPI_Finalize, takes the layers down without waiting for the exit handler: the launcher expects the process to
+  // end. A process whose layers were brought up again after MPI_Finalize keeps them for the next session.
   if (state.uses == 0 && state.world == World::kAfter && state.layers_up && !state.resumed) return take_down();
   return kOk;
 }
@@ -192,7 +192,8 @@ Status init_world(int required, int* provided) {
   state.main_thread = ::pthread_self();
   if (state.level != MPI_THREAD_SINGLE) DriverEpoch::set_multithreaded();
   if (state.level == MPI_THREAD_MULTIPLE) enable_threads();
-  // Communicators of an earlier session already have their channel, and the checker must examine every call.
+  // Offers no channels if sessions exist, whose communicators already have their channel, or if calls are checked: the
+  // checker must examine every call.
   if (state.level == MPI_THREAD_MULTIPLE && state.uses == 1 && !state.checked && p2p::channels::offer())
     ready = kReadyWithChannels;
   check::allow_threads(state.level);
@@ -222,7 +223,7 @@ void enable_threads() noexcept {
   if (LibraryLock::enabled()) return;
   DriverEpoch::set_multithreaded();
   LibraryLock::enable();
-  // The current call's guard did not take the lock, which was disabled, but will release it.
+  // The guard of the current call has not taken the lock, because it was disabled, but will release it.
   LibraryLock::acquire();
 }
 

@@ -1,7 +1,8 @@
 // Sends a thread's call stack to Headrace's mpiexec on request (base/stack_request.hpp), for jobs that hang.
 //
-// A signal handler does this; it stays installed until the process ends, as a rank may also hang after MPI_Finalize. A
-// signal that the program handles or ignores is left to it. Threads: called only while the library is brought up.
+// The work is done by a signal handler, which stays installed until the process ends, as a rank may also hang after
+// MPI_Finalize. If the program handles or ignores the signal, none is installed. Threads: called only while the library
+// is brought up.
 #pragma once
 
 namespace hr::bind::stack_answer {

@@ -1,12 +1,12 @@
 // TestGuard: the guard of calls that only test whether requests are complete (MPI_Test, MPI_Request_get_status and the
 // like; `tests` in api/functions/).
 //
-// If no progress thread is watching, it is a LibraryGuard, and poll_unless() makes a round of progress, and pauses if
-// many such calls in close succession have found nothing (p2p/progress.hpp, TestPacing). If one is, a testing call does
-// not wait for the lock until there is something to report: it tests requests for completion without the lock
-// (p2p/request.hpp), and the thread makes progress meanwhile. If the thread has made no round since the last such call,
-// it is asleep, busy, or has no core: the call then makes the quick part of a round itself, if it gets the lock soon
-// (p2p/progress.hpp). A complete request is reported, even if the call has to wait for the lock.
+// If no progress thread is watching, the guard is a LibraryGuard. poll_unless() makes a round of progress, and pauses
+// if many such calls in close succession have found nothing (p2p/progress.hpp, TestPacing). If a thread is watching, a
+// call that tests waits for the lock only if there is something to report. It tests requests for completion without the
+// lock (p2p/request.hpp), and the thread makes progress meanwhile. If the thread has made no round since the last such
+// call, it is asleep, busy, or has no core: the call then makes the quick part of a round itself, if it gets the lock
+// soon (p2p/progress.hpp). A complete request is reported, even if the call has to wait for the lock.
 //
 // No call is postponed forever: the thread gives way to threads that wait for the lock, and after many calls in a row
 // during which the thread made no round, a call waits for the lock and makes a round itself. Owner: the entry point.
@@ -32,8 +32,8 @@ class TestGuard {
   TestGuard(const TestGuard&) = delete;
   TestGuard& operator=(const TestGuard&) = delete;
 
-  // Makes progress: a round; if a thread is watching, only the quick part of one, and none if the answer is already
-  // known(). May let other threads in.
+  // Makes a round of progress. If a thread is watching, makes only the quick part of a round, and none if known()
+  // returns true: the answer is known. May let other threads in.
   template <class Known>
   void poll_unless(Known&& known) {
     if (!watched_) [[likely]] {

@@ -51,7 +51,7 @@ std::uint64_t statistic(std::size_t index) {
   return total(value_of(index), [index](Part& each) -> auto& { return each.statistics[index]; });
 }
 
-// Adds two variables for each name: the number of messages and of their bytes.
+// Adds two variables for each name: the number of messages, and the number of their bytes.
 template <class Names>
 void add(Variables& all, const std::string& prefix, const Names& names, const std::string& what,
          std::uint64_t (*messages)(std::size_t), std::uint64_t (*bytes)(std::size_t)) {

@@ -91,7 +91,7 @@ Status init_with(std::unique_ptr<Provider> provider, const char* name, std::span
                view.refused().c_str());
   const Status exchanged = exchange_job(*state->provider, view.text(), &self, &hosts, &state->settings);
   if (exchanged.ok()) state->processes = Processes(self.job_id, self.rank, hosts.of_rank);
-  // All processes have read the link, or no process needs it any more.
+  // Removes the link: all processes have read it, or none needs it any more.
   if (!exchanged.ok() || view.made() || state->processes.first_on_host()) view.forget();
   HR_TRY(exchanged);
   if (self.rank != 0) take_knobs(state->settings);
@@ -189,7 +189,7 @@ bool show_stack(int signal) noexcept { return state != nullptr && state->provide
 void abort(int exit_code, std::string_view message) {
   // If another process also aborts the job, the launcher's SIGTERM must not end this one before it prints the reason.
   ::signal(SIGTERM, SIG_IGN);
-  // Done before the launcher is informed, which then ends the other processes and shows the output so far.
+  // Flushes before informing the launcher, which then ends the other processes and shows the output so far.
   flush_output();
   if (!message.empty()) {
     log::write(log::Level::kError, "%.*s", static_cast<int>(message.size()), message.data());

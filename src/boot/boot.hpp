@@ -32,14 +32,14 @@ struct Identity {
   bool declared_hosts = false;  // the launcher declares the hosts of processes (mpiexec --as-hosts)
   bool one_host = false;        // true if all processes that the launcher may start are on this host
   bool keeps_files = false;     // the launcher supports keep_file()
-  // Number of the board that lists failed processes on this host, if the job continues without them
-  // (failure_board.hpp); -1: it does not.
+  // If the job continues without failed processes: number of the board on this host that lists them
+  // (failure_board.hpp). -1: the job does not continue.
   int failure_board = -1;
   std::string failure_board_job;  // job in the file's name; if a rank runs several programs in turn, the job of the
                                   // first one
 };
 
-// A value that process 0 sets for the whole job, in addition to the knobs of scope job: read() is called only there,
+// A value that process 0 sets for the whole job, in addition to the knobs of scope job: only process 0 calls read(),
 // once.
 struct Setting {
   const char* name;
@@ -56,13 +56,13 @@ Status init(std::span<const Setting> settings = {});
 [[nodiscard]] const std::string& setting(std::string_view name) noexcept;
 
 // Key-value exchange (keys and values: printable characters except '=', ';' and white space; at most 1,000). A value
-// that was put is visible to all once both sides have returned from fence(). `owner`: the rank that put it.
+// is visible to a process once fence() has returned there and in the owner. `owner`: the rank that put the value.
 Status put(std::string_view key, std::string_view value);
 Status get(int owner, std::string_view key, std::string* value);
 // Completes the exchange of the values put so far. Blocking; collective over the job.
 Status fence();
-// fence() in two steps, for callers that must make progress meanwhile. No other exchange function may be called until
-// it is done.
+// Execute fence() in two steps, for callers that must make progress meanwhile. No other exchange function may be called
+// until *done is true.
 Status begin_fence();
 Status fence_done(bool* done);
 
@@ -75,7 +75,7 @@ Status node_get(std::string_view key, std::string* value);
 // Disconnects from the launcher. From then on the death of this process is no longer an error.
 Status finalize();
 // Called after finalize(): rejoins the job with the same identity. Collective over the job. Errors: MPI_ERR_OTHER if
-// the launcher does not support that.
+// the launcher does not let a process rejoin.
 Status resume();
 // Asks the launcher to hold this file open until the job ends, if it supports that (Identity::keeps_files).
 void keep_file(int file) noexcept;

@@ -14,7 +14,7 @@ namespace hr::boot {
 
 Callers::Heard Callers::hear(Caller& caller) {
   if (!caller.channel->step().ok()) {
-    static_cast<void>(take_detail());  // the caller's identity does not matter
+    static_cast<void>(take_detail());  // discards the reason: any process may have connected
     return Heard::kNoCaller;
   }
   return caller.channel->greeted() ? Heard::kProof : Heard::kNothing;

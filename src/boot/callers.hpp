@@ -1,9 +1,9 @@
 // Callers: connections to a listening socket that have not yet shown that they know its secret.
 //
 // Anything that can reach the socket may connect. A caller is a Channel whose greeting must be right before anything
-// else it sends is processed. It has a second to send the greeting. The number of callers is limited, and a new one
-// replaces the one that has been silent for longest, so that silent connections cannot lock out a caller that knows the
-// secret. No call waits. Owner: the owner of the socket. Threads: library lock.
+// else it sends is processed. It has a second to send the greeting. The number of callers is limited; at the limit, a
+// new caller replaces the oldest one, so that silent connections cannot lock out a caller that knows the secret. No
+// call waits. Owner: the owner of the socket. Threads: library lock.
 #pragma once
 
 #include <cstddef>

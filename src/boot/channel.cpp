@@ -62,7 +62,7 @@ Status Channel::step() {
 }
 
 Status Channel::write_some() {
-  // Messages that follow the answer to a greeting wait until that greeting has been verified.
+  // The side that sends second holds its messages back until it has verified the other side's greeting.
   if (!greeting_sent_) return kOk;
   while (!flushed()) {
     const ssize_t count = ::send(socket_, out_.data() + written_, out_.size() - written_, MSG_NOSIGNAL | MSG_DONTWAIT);

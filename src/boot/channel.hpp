@@ -2,7 +2,7 @@
 //
 // Used by the leaders of two groups that connect (comm/connect.hpp), before any transport connects them. No call
 // waits: step() sends and receives as much as possible. A greeting, if any, is sent first, and bytes after the other
-// side's greeting are processed only if that is the expected one. A message is preceded by its length, and no byte
+// side's greeting are processed only if the greeting is right. A message is preceded by its length, and no byte
 // after it is read, as the socket may be the program's (MPI_Comm_join). The length that the other side claims is
 // limited, and memory is allocated as bytes arrive. Owner: the side that connects; an owned socket is closed with the
 // channel. Threads: library lock.
@@ -26,7 +26,7 @@ class Channel {
     bool first = true;     // this side sends first; else only after it has verified the other side's greeting
   };
 
-  // `owned`: the destructor closes the socket, and it may be set non-blocking.
+  // `owned`: true if the destructor must close the socket, and the socket may be set non-blocking.
   Channel(int socket, bool owned, Greeting greeting);
   ~Channel();
   Channel(const Channel&) = delete;

@@ -83,7 +83,7 @@ std::string_view token_of(std::string_view view) { return view.substr(0, view.rf
 }  // namespace
 
 HostView::HostView(const std::string& directory, std::string_view job, std::string_view otherwise) {
-  // mpiexec removes files that carry its job's name, in case no process removes them.
+  // If no process removes the link, mpiexec does: the link's name contains the name of mpiexec's job.
   const std::string link = directory + "/" + kBegin + std::string(job) + kEnd;
   const std::string own = digits_of(make_nonce());
   const std::string signed_own = own + signature(::getpid());

@@ -9,7 +9,7 @@ namespace hr::boot {
 namespace {
 
 constexpr const char* kJob = "headrace-job";
-// Keys of the exchange itself. Names of settings contain no blanks, unlike these.
+// Keys of the exchange itself. They contain a blank, unlike the names of settings.
 constexpr const char* kName = "job name";
 constexpr const char* kHosts = "job hosts";
 

@@ -1,8 +1,8 @@
 // Facts that all processes of a job must know before the transports describe themselves: its name, the placement of its
 // processes, and process 0's settings.
 //
-// Process 0 publishes them as one value. This takes no fence with a launcher that lets a process wait for a value
-// (ours), and one with any other. The placement follows from each process's view of its host (host_view.hpp).
+// Process 0 publishes them as one value. With a launcher that lets a process wait for a value (ours), this takes no
+// fence; with any other, it takes one. The placement follows from each process's view of its host (host_view.hpp).
 // Headrace's launcher compares the views itself. With any other launcher, this takes one more fence: process 0 then
 // reads every process's view and publishes the result, and the other processes read only that value. Such launchers'
 // own data about hosts is not used, as it would have to be checked anyway. Internal to boot/. Threads: library lock.

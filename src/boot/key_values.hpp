@@ -24,8 +24,7 @@ Status split(std::string_view text, KeyValues* pairs);
 [[nodiscard]] std::string escape(std::string_view text);
 [[nodiscard]] bool unescape(std::string_view text, std::string* plain);
 
-// Puts a value of any length under as many keys as it needs, all of which begin with `key`; puts the first of them
-// last.
+// Puts a value of any length under as many keys as it needs. All of these keys begin with `key`; the first is put last.
 Status put_long(Provider& provider, const std::string& key, std::string_view text);
 // Get a value that process `owner` has put with put_long(), or will put (Provider::get_waiting()).
 Status get_long(Provider& provider, int owner, const std::string& key, std::string* text);

@@ -1,8 +1,9 @@
 // Finds the connection to the launcher for a program that should have inherited it (PMI_FD) but did not: a wrapper has
 // closed it, as Python's subprocess does, or its descriptor now refers to something else.
 //
-// Headrace's mpiexec sets an environment variable of each rank that describes this connection and contains the abstract
-// socket address at which mpiexec listens, and a secret. A program that sends the secret gets a new connection.
+// Headrace's mpiexec sets an environment variable in each rank. The variable describes this connection, and contains a
+// secret and the abstract socket address at which mpiexec listens. A program that sends the secret gets a new
+// connection.
 // Threads: any.
 #pragma once
 

@@ -31,7 +31,7 @@ class NodeStore {
   int owner_ = 0;
   bool first_ = false;
   bool alone_ = true;   // this is the only process on its host, so no other will request values
-  bool known_ = false;  // values_ is what was published
+  bool known_ = false;  // true if values_ contains the published values
   KeyValues values_;
 };
 

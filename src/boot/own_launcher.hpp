@@ -2,8 +2,9 @@
 // stores published names.
 //
 // It is the installation's mpiexec (in bin/, next to the library's folder), started when first needed, with one end of
-// a socket pair, in a separate process group. It ends when this process and all that it started have ended; if this
-// process dies without finalize(), it kills the rest. Owner: the singleton provider. Threads: library lock.
+// a socket pair, in a separate process group. mpiexec ends when this process and all processes that mpiexec has started
+// have ended; if this process dies without finalize(), mpiexec kills the others. Owner: the singleton provider.
+// Threads: library lock.
 #pragma once
 
 #include <sys/types.h>
@@ -20,7 +21,7 @@ class OwnLauncher {
   Status start();
   [[nodiscard]] bool started() const noexcept { return helper_ != nullptr; }
   [[nodiscard]] Helper& helper() noexcept { return *helper_; }
-  // Disconnects from it.
+  // Disconnects from mpiexec.
   Status finalize();
 
  private:

@@ -1,9 +1,9 @@
 // PeerAddress: the data with which processes of another job reach this one.
 //
 // It is sent as a string of pairs (key_values.hpp): the job, the rank in it, the signature of the host, and the
-// transports' additions. Two processes with equal signatures can map the same file: the signature consists of the
-// machine's boot id, the file system of the shared-memory directory and that directory's inode, and of the host that
-// mpiexec declares (--as-hosts). Threads: library lock.
+// transports' additions. Two processes with equal signatures can map the same file. A signature consists of the
+// machine's boot id, the file system and inode of the shared-memory directory, and the host that mpiexec declares
+// (--as-hosts). Threads: library lock.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ namespace hr::boot {
 struct PeerAddress {
   std::string job;
   int rank = 0;
-  std::string host;     // host signature; empty: this only names a process that the receiver knows
+  std::string host;     // host signature; empty: the address only names a process that the receiver knows
   std::string network;  // address of the transport between hosts; empty: none
 };
 

@@ -30,7 +30,7 @@ constexpr std::string_view kOwnSpace = "headrace_";
 constexpr std::string_view kMapping = "PMI_process_mapping";
 constexpr std::string_view kEnterBarrier = "cmd=barrier_in\n";
 constexpr std::string_view kLeaveBarrier = "barrier_out";
-// The queries that follow the first line. Our own launcher receives them in one write.
+// The queries that follow the first line. They are sent to our own launcher in one write.
 constexpr std::string_view kGetMaxes = "cmd=get_maxes\n";
 constexpr std::string_view kGetSpace = "cmd=get_my_kvsname\n";
 constexpr std::string_view kGetProgram = "cmd=get_appnum\n";
@@ -63,11 +63,11 @@ bool is_socket(int descriptor) noexcept {
   return descriptor >= 0 && ::getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &length) == 0;
 }
 
-// Returns the description of the connection that Headrace's mpiexec sets in addition to its descriptor (PMI_FD).
+// Returns the variable in which Headrace's mpiexec describes the connection, in addition to PMI_FD; nullptr if unset.
 const char* own_variable() noexcept { return environment(LateLine::kVariable); }
 
-// Returns the descriptor in PMI_FD if it is the launcher's socket; -1 if the parent process has closed it, or, as far
-// as this can be detected, reused it for something else.
+// Returns the descriptor in PMI_FD if it is the launcher's socket; -1 if the parent process has closed it, or is known
+// to have reused it for something else.
 int inherited_socket() noexcept {
   const int descriptor = number_of(environment("PMI_FD"));
   LateLine line;
@@ -131,7 +131,7 @@ Status connect_to(const std::string& address, int* descriptor) {
 
 // Key of the string that the parent passes to a spawned job.
 constexpr const char* kParent = "headrace-parent";
-// Prefix of the message that a spawned job has ended without finalize().
+// Prefix of the message which says that a spawned job has ended without finalize().
 constexpr std::string_view kEnded = "cmd=spawn_ended job=";
 
 // Adds a line of mcmd=spawn, which launchers other than ours expect unescaped.

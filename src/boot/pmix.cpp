@@ -20,7 +20,8 @@ using pmix::Info;
 using pmix::Proc;
 using pmix::Value;
 
-// Converts a number, as launchers use more types than the standard specifies.
+// Returns the number in `value`, or `otherwise` if it holds none. Accepts more types than the PMIx Standard specifies,
+// because launchers use them.
 int number_in(const Value& value, int otherwise) noexcept {
   switch (value.type) {
     case pmix::kUint32:
@@ -59,8 +60,8 @@ Info seconds(const char* key, int count) {
   return info;
 }
 
-// Time limit of a request. PRRTE 3.0 distributes all values at a fence, but still queries the process that put a value,
-// which never answers if it has left.
+// Time limit of a request. PRRTE 3.0 distributes all values at a fence, but still queries the process that put a value.
+// If that process has left, no answer arrives.
 constexpr int kAnswerSeconds = 60;
 
 // A value returned by PMIx_Get, freed by the destructor.
@@ -87,7 +88,7 @@ class Got {
   Value* value_ = nullptr;
 };
 
-// Not a PMIx status; those are 0 or negative.
+// Not a PMIx status: PMIx statuses are 0 or negative.
 constexpr int kUnderWay = 1;
 // State of the last fence; a thread of the PMIx library may write it after the wait has ended.
 std::atomic<int> fence_state{pmix::kSuccess};
@@ -97,8 +98,8 @@ void fenced(pmix::Code status, void* /*data*/) noexcept {
   fence_state.notify_all();
 }
 
-// Exits when the launcher has ended, as processes do under Headrace's launcher; nothing else would end this process
-// when the job is over.
+// Exits when the launcher has ended. Processes under Headrace's launcher do the same. Nothing else would end this
+// process when the job is over.
 void launcher_gone(std::size_t, pmix::Code, const Proc*, Info*, std::size_t, Info*, std::size_t, void*, void*) {
   constexpr std::string_view kText = "[headrace] the launcher (PMIx) has ended, so this process ends\n";
   flush_output();
@@ -169,8 +170,8 @@ class Pmix final : public Provider {
     return *done ? check("PMIx_Fence_nb", state) : kOk;
   }
 
-  // Publishes under a prefix, as other programs also publish data. Looks the name up first, as PRRTE lets a name be
-  // published twice, and unpublishes names that were never published.
+  // Publishes under a prefix, because other programs publish data too. publish() and unpublish() look the name up
+  // first: PRRTE accepts a name that is published already, and the withdrawal of a name that was never published.
   Status publish(std::string_view service, std::string_view port) override {
     std::string other;
     if (look_up(service, &other).ok()) {

@@ -1,6 +1,7 @@
-// The part of PMIx that a client needs, as the PMIx Standard (versions 4 and 5) defines it and the libraries of these
-// versions implement it: libpmix.so.2 is opened at run time, so its headers are not needed for the build.
-// tests/unit/boot/pmix_abi_test.cpp compares this with the header of an installed library, if there is one.
+// The part of PMIx that a client needs, as defined by the PMIx Standard (versions 4 and 5) and implemented by the
+// libraries of these versions. The library (libpmix.so.2) is opened at run time, so its headers are not needed for the
+// build. tests/unit/boot/pmix_abi_test.cpp compares these declarations with the header of an installed library, if
+// there is one.
 //
 // Internal to boot/. Threads: see the functions.
 #pragma once

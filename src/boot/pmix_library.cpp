@@ -14,8 +14,8 @@ namespace {
 
 constexpr const char* kName = "libpmix.so.2";
 
-// Returns the PMIx library that the parent process has mapped; the parent is the launcher's daemon if it started this
-// process itself. Empty if there is none, or if the map may not be read.
+// Returns the path of the PMIx library that the parent process has mapped. The parent is the launcher's daemon if the
+// daemon started this process directly. Empty if there is none, or if the map may not be read.
 std::string of_launcher() {
   std::ifstream maps("/proc/" + std::to_string(::getppid()) + "/maps");
   for (std::string line; std::getline(maps, line);) {

@@ -1,5 +1,5 @@
-// The PMIx library, opened at run time: the one already loaded into the process, else that in the directory of the knob
-// pmix_dir if it is set, else the launcher's, else the one that the dynamic loader finds.
+// The PMIx library, opened at run time: the library already loaded into the process, else, if the knob pmix_dir is set,
+// only the library in that directory, else the launcher's library, else the library that the dynamic loader finds.
 //
 // Never closed: its threads may run until the process ends. Owner: process-wide. Threads: library lock.
 #pragma once

@@ -120,8 +120,8 @@ Status dial(const std::string& port_name, std::unique_ptr<Channel>* channel) {
       socket, true, Channel::Greeting{.own = std::string(parts[3]), .expected = std::string(parts[4]), .first = true});
   const int on = 1;
   ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  // The channel cannot write until it is connected, so its steps do nothing. For a port on this host, connect() already
-  // fails if nothing listens.
+  // The channel cannot write until it is connected; until then its steps do nothing. For a port on this host, connect()
+  // already fails if nothing listens.
   int reason = ::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ? 0 : errno;
   if (reason == EINPROGRESS) {
     socklen_t size = sizeof reason;

@@ -7,7 +7,7 @@
 
 namespace hr::boot {
 
-// Returns "rank 3", or "rank 3 of job NAME" for a process of another job; "process 7" for one that is not known.
+// Returns "rank 3", or "rank 3 of job NAME" for a process of another job; "process 7" for a process that is not known.
 [[nodiscard]] inline std::string process_name(const Processes& processes, int proc) {
   if (proc < 0 || proc >= processes.size()) return "process " + std::to_string(proc);
   std::string name = "rank " + std::to_string(processes[proc].rank);

@@ -5,7 +5,8 @@
 namespace hr::boot {
 namespace {
 
-// Returns a hash of the job's name (FNV-1a, folded). The hashes of nearly all pairs of large jobs are far enough apart.
+// Returns a hash of the job's name (FNV-1a, folded). Nearly all pairs of large jobs have hashes so far apart that the
+// numbers of their processes differ.
 std::uint32_t first_number(std::string_view job) noexcept {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const char letter : job) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3;
@@ -82,7 +83,7 @@ int Processes::host_with(std::string_view signature) {
 void Processes::name_host(int host, std::string_view signature) {
   const auto [place, is_new] = hosts_.try_emplace(std::string(signature), host);
   if (is_new || place->second == host) return;
-  // Processes of other jobs were added with this signature before it was known to be that of a host of this job.
+  // Processes of other jobs were added with this signature before it was known to belong to a host of this job.
   for (Process& each : entries_) {
     if (each.host == place->second) each.host = host;
   }

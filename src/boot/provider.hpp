@@ -1,5 +1,5 @@
-// A provider: the interface to one kind of launcher. Each is a file with a record; provider_list.cpp lists them in the
-// order in which they are tried.
+// A provider: the interface to one kind of launcher. Each provider is a file with a record; provider_list.cpp lists the
+// records in the order in which they are tried.
 //
 // Owner: boot.cpp holds the chosen one, from init() to finalize(). Threads: library lock.
 #pragma once
@@ -16,7 +16,7 @@
 
 namespace hr::boot {
 
-// Limit of the time in which another library's launcher may read the output of a process that aborts the job.
+// Maximum time for which a process that aborts the job waits for another library's launcher to read its output.
 inline constexpr double kOutputSeconds = 0.1;
 
 class Provider {
@@ -42,7 +42,7 @@ class Provider {
     return kOk;
   }
   virtual Status fence() = 0;
-  // fence() in two steps; by default the first one blocks.
+  // fence() in two steps; by default the first step blocks.
   virtual Status begin_fence() { return fence(); }
   virtual Status fence_done(bool* done) {
     *done = true;
@@ -51,7 +51,8 @@ class Provider {
   // If can_wait() is true, get_waiting() waits until a process has put the key, and returns its value.
   [[nodiscard]] virtual bool can_wait() const noexcept { return false; }
   virtual Status get_waiting(std::string_view /*key*/, std::string* /*value*/) { return Errc::kUnsupportedOperation; }
-  // See spawning.hpp. By default these fail because the launcher does not support them.
+  // See spawning.hpp. By default the launcher supports neither spawning nor publishing: requests fail, and
+  // parent_port() returns an empty string.
   virtual Status begin_spawn(std::span<const SpawnedProgram> programs, std::string_view parent);
   virtual Status spawn_done(bool* done);
   virtual Status spawned_status() { return kOk; }

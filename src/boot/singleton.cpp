@@ -86,7 +86,7 @@ class Singleton final : public Provider {
 
  private:
   std::map<std::string, std::string, std::less<>> values_;
-  OwnLauncher launcher_;  // started at the first need
+  OwnLauncher launcher_;  // started when first needed
 };
 
 }  // namespace

@@ -22,16 +22,17 @@ struct SpawnedProgram {
   std::vector<std::pair<std::string, std::string>> info;  // hints, as passed by the program
 };
 
-// Start the programs as one job, whose processes get `parent` from parent_port(). In two steps, for callers that make
-// progress meanwhile. Errors: MPI_ERR_SPAWN with the launcher's reason; then no process of the job is left running.
+// Start the programs as one job, whose processes get `parent` from parent_port(). The start has two steps, so that the
+// caller can make progress in between. Errors: MPI_ERR_SPAWN with the launcher's reason; then no process of the job is
+// left running.
 Status begin_spawn(std::span<const SpawnedProgram> programs, std::string_view parent);
 Status spawn_done(bool* done);
 // Called once spawn_done() has succeeded, until one of the processes has connected to the parent's port. Errors:
-// MPI_ERR_SPAWN if they have ended without connecting.
+// MPI_ERR_SPAWN if the processes have ended without connecting.
 Status spawned_status();
 
-// Called after any process of the spawned job has failed: returns the failed ranks of that job. Empty: the launcher
-// does not report them, and all ranks count as failed. *known: true if the list is final.
+// Called after any process of the spawned job has failed: returns the failed ranks of that job. The list is empty if
+// the launcher does not report failed ranks; all ranks then count as failed. *known: true if the list is final.
 std::vector<int> spawned_failures(bool* known);
 
 // Gets, from the launcher, the string that the parent of this process's job passed to begin_spawn(); empty: this job

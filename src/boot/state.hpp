@@ -33,7 +33,7 @@ Status init_with(std::unique_ptr<Provider> provider, const char* name, std::span
 // Returns the chosen provider; valid between init() and finalize().
 [[nodiscard]] Provider& provider() noexcept;
 
-// Closes the socket at finalize().
+// Keeps the socket open until finalize(), which closes it.
 void keep_open(int socket);
 
 }  // namespace hr::boot

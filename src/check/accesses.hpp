@@ -30,7 +30,7 @@ inline constexpr std::uint8_t kOtherOp = 255;  // compare and swap, user-defined
 class Intervals {
  public:
   void add(const Range& range);
-  // Returns the first range that is in both; none if they are disjoint.
+  // Return the first range that is in both sets; none if the sets are disjoint.
   [[nodiscard]] std::optional<Range> common(const Range& range) const;
   [[nodiscard]] std::optional<Range> common(const Intervals& other) const;
   bool operator==(const Intervals&) const = default;
@@ -48,8 +48,8 @@ std::optional<Access> access_of(const Call& call);
 // Returns a phrase such as "is written".
 const char* verb(AccessKind kind) noexcept;
 
-// Determines which ranges of the target's window memory a call of an operation accesses; false if none, or if they are
-// not known.
+// Adds to *ranges the ranges of the target's window memory that a call accesses. Returns false if there are none, or if
+// they are not known.
 bool target_ranges(const Call& call, std::vector<Range>* ranges);
 
 // The operations of this process that a call completes.

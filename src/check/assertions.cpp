@@ -6,7 +6,8 @@
 namespace hr::check {
 namespace {
 
-// Receives and probes with a wildcard that the process has asserted not to use on the communicator (section 7.4.4).
+// Returns an error for a receive or probe with a wildcard that the process has asserted not to use on the communicator
+// (section 7.4.4).
 Status before(Call& call) {
   const Argument* const source = call.find("source");
   const Argument* const both = call.find("recvtag");

@@ -30,8 +30,8 @@ std::uint64_t stir(std::uint64_t hash, std::uint64_t word) noexcept {
   return hash ^ hash >> 29;
 }
 
-// Computes several sums in parallel, with operations that the CPU has for vectors. A word that differs always changes
-// the result, as each step is reversible.
+// Hashes memory. Computes several sums in parallel, with operations that the CPU has for vectors. A change of one word
+// always changes the result, because each step is reversible.
 std::uint64_t mix(std::uint64_t hash, const std::byte* data, std::size_t bytes) {
   constexpr std::size_t kLanes = 8;
   std::uint64_t lanes[kLanes];
@@ -84,8 +84,8 @@ Status in_use(const Buffer& buffer, const Operation& other, const Buffer& of_oth
               call_site.c_str());
 }
 
-// Ends of the buffers of active operations, ordered by start address, request, and index in the operation, so that a
-// call need not check all operations.
+// Ends of the buffers of active operations, keyed by start address, request, and index in the operation. The order by
+// address saves a call from checking all operations.
 struct Spans {
   std::map<std::tuple<std::uintptr_t, const void*, std::size_t>, std::uintptr_t> ends;
   std::uintptr_t longest = 0;
@@ -96,7 +96,7 @@ struct InUse final : FileState {
 
 Spans& spans_for(const Buffer& buffer) { return buffer.written ? own<InUse>().written : own<InUse>().read; }
 
-// Returns null if the operation is complete.
+// Returns the operation of a request; null unless the operation is active.
 const Operation* active_operation(const void* request) {
   const auto found = operations().find(request);
   return found == operations().end() || !found->second.active ? nullptr : &found->second;
@@ -189,8 +189,8 @@ void note_started_in(const Call& call) {
   }
 }
 
-// Ends the tracking of buffers of operations that MPI_Request_get_status has reported complete: they belong to the
-// program again.
+// Ends the tracking of buffers of operations that MPI_Request_get_status has reported complete: the buffers belong to
+// the program again.
 void note_asked(const Call& call) {
   if (!call.function().starts_with("MPI_Request_get_status")) return;
   for (const Argument& argument : call.arguments()) {

@@ -11,10 +11,11 @@
 
 namespace hr::check {
 
-// Checks the buffers of one call: they must overlap neither each other nor buffers of operations in progress.
+// Checks the buffers of one call. A buffer must not overlap another one, or a buffer of an operation in progress,
+// unless both are only read.
 Status check_use(std::vector<Buffer>& buffers);
-// remember(): hashes the current contents of the buffers that are only read, or, with `written`, of those that are
-// written. has_changed(): true if the contents have changed since.
+// remember(): hashes the current contents of the buffers that are only read, or of the written buffers if `written` is
+// true. has_changed(): true if the contents have changed since.
 void remember(std::vector<Buffer>& buffers, bool written = false);
 [[nodiscard]] bool has_changed(const Buffer& buffer);
 // Begin and end the tracking of an operation's buffers, at its start and when it is complete.
@@ -22,7 +23,7 @@ void note_in_use(const Operation& operation);
 void note_free(const Operation& operation);
 [[nodiscard]] std::uintptr_t first_byte(const Buffer& buffer);
 [[nodiscard]] bool is_host(const Buffer& buffer);
-// "0x7ffd..."
+// Returns "0x7ffd...".
 std::string pointer(const void* address);
 
 // Sets the call's buffers to those of a collective operation. Errors: those of check_use().

@@ -1,7 +1,7 @@
 // Call: one call by the program as seen by the checker: the function, its arguments by name, and the call site.
 //
 // Entry points describe their arguments (api/gen/entries.py) if calls are checked (bind/checked_calls.hpp). Owner: the
-// entry point, for the duration of the call. Threads: a Call belongs to its thread; shared data, library lock.
+// entry point, for the duration of the call. Threads: a Call belongs to its thread; shared data needs the library lock.
 #pragma once
 
 #include <cstdint>
@@ -74,7 +74,7 @@ class Call {
   template <class T>
   [[nodiscard]] T* object(std::string_view name) const noexcept;
 
-  // Handles of the arguments that the call may change (kChanged), in order, as they were before it.
+  // Handles of the arguments that the call may change (kChanged), in order, as they were before the call.
   std::vector<void*> before;
   // Object on which a detected error is raised; null: none.
   Object* where = nullptr;
@@ -84,7 +84,7 @@ class Call {
   std::vector<Operation> completed;
   // True if the call's own receive, as in MPI_Recv, has matched its message (match.hpp).
   bool matched = false;
-  double since = 0;  // when it began, or when progress was last seen (base/clock.hpp)
+  double since = 0;  // when the call began, or last saw a message matched (base/clock.hpp)
   // Context of the communicator, window or file that the call frees; 0: none.
   std::uint32_t ended_context = 0;
 

@@ -24,7 +24,7 @@ namespace {
 
 // Cached results.
 struct Known final : FileState {
-  std::map<const void*, bool> parts;  // key: address of a loaded object; true if it is part of the library
+  std::map<const void*, bool> parts;  // keyed by code address; true if it is in the library
   std::map<std::pair<std::string, std::uint64_t>, std::string> texts;     // keyed by file and offset
   std::map<std::pair<const void*, const char*>, RemoteCallSite> remotes;  // keyed by address and function
 };
@@ -86,7 +86,7 @@ std::string output_of(const char* const arguments[]) {
   return output;
 }
 
-// Returns "halo.c:31 (exchange)". The offset is that of the return address, just past the call.
+// Returns "halo.c:31 (exchange)". `offset` is the offset of the return address, just past the call.
 std::string line_of(const std::string& file, std::uint64_t offset) {
   char address[32];
   std::snprintf(address, sizeof address, "0x%llx", static_cast<unsigned long long>(offset - 1));

@@ -1,8 +1,8 @@
 // CallSite: the place where the program called an MPI function.
 //
-// An address in the program, which is converted to text only when it is reported: the file and line, with addr2line, if
-// that and debug information are available, else the function's name, or the offset in the file. The call site of
-// another process is sent as an offset in the loaded file. Threads: library lock.
+// A call site is an address in the program. It is converted to text only when it is reported: to the file and line if
+// addr2line and debug information are available, else to the function's name or the offset in the file. The call site
+// of another process is sent as an offset in the loaded file. Threads: library lock.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct CallSite {
   const void* address = nullptr;  // return address of the call
 };
 
-// Returns the first caller outside the library: `caller`, or one further up.
+// Returns the first caller outside the library: `caller`, or a caller further up the stack.
 const void* program_caller(const void* caller) noexcept;
 
 // A call site in a form that other processes can read; a part of messages.

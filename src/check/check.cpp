@@ -103,7 +103,8 @@ Status leave(Call& call, int code) {
       report("%s", take_detail().c_str());
     }
   }
-  // Cleared here, as they hold references to types, which are counted under the library lock.
+  // Cleared here, because the buffers and operations hold references to types, which are counted under the library
+  // lock.
   call.buffers.clear();
   call.completed.clear();
   if (innermost == nullptr) resume_watching();

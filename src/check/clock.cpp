@@ -11,7 +11,7 @@
 namespace hr::check {
 namespace {
 
-// Larger vectors would not fit into active messages of all transports.
+// Maximum number of processes. Larger vectors would not fit into the active messages of all transports.
 constexpr std::size_t kMostProcesses = 128;
 
 // Bits of the last word of a clock in a message.
@@ -129,7 +129,7 @@ void join(std::vector<std::byte>& into, std::span<const std::byte> clock) {
   if (into.empty()) return into.assign(clock.begin(), clock.end());
   Counts counts, more;
   std::uint32_t marks = 0, more_marks = 0;
-  if (!read(into, &counts, &marks) || !read(clock, &more, &more_marks)) return into.resize(1);  // makes it invalid
+  if (!read(into, &counts, &marks) || !read(clock, &more, &more_marks)) return into.resize(1);  // makes `into` invalid
   for (std::size_t i = 0; i < counts.size(); ++i) counts[i] = std::max(counts[i], more[i]);
   into.clear();
   append(into, counts, marks | more_marks);

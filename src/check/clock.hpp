@@ -1,12 +1,12 @@
-// Clock: determines which accesses of one process MPI calls order before those of another.
+// Clock: determines whether MPI calls order an access of one process before an access of another process.
 //
-// Vector clocks: every process counts its releases (messages, collectives, posts and completes, from which others may
-// learn its clock), and each of these carries the sender's vector of counts. An access that was complete at count c of
-// its process happens before everything that a process does after learning of c. Blocking collectives count as
-// barriers, as the checker makes them barriers. An order that cannot be followed (polling of memory, MPI_Test of a
-// non-blocking collective, messages that the checker does not see) makes a process unsure: its accesses are not checked
-// until all processes of the job have synchronised, which begins a new phase. So too much order may be assumed, but
-// never too little.
+// The checker uses vector clocks. Every process counts its releases: messages, collectives, posts and completes, from
+// which others may learn its clock. Each release carries the sender's vector of counts. An access that was complete at
+// count c of its process happens before everything that a process does after learning of c. Blocking collectives count
+// as barriers, because the checker makes them barriers. An order that cannot be followed (polling of memory, MPI_Test
+// of a non-blocking collective, messages that the checker does not see) makes a process unsure: its accesses are not
+// checked until all processes of the job have synchronised, which begins a new phase. So too much order may be assumed,
+// but never too little.
 //
 // Internal to check/. Threads: library lock.
 #pragma once
@@ -31,7 +31,7 @@ struct Moment {
   bool operator==(const Moment&) const = default;
 };
 
-// True if orders are followed; false in a job of one process, or of too many.
+// True if the checker follows the order of accesses; false in a job of one process, or of too many processes.
 [[nodiscard]] bool follows_order();
 [[nodiscard]] Moment moment();
 [[nodiscard]] std::uint32_t own_count();

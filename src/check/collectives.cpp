@@ -117,7 +117,8 @@ void take_record(const Told& told) {
   if (comparison.complete()) comparisons.erase(key);
 }
 
-// Returns the comparing member; -1: none, because there are processes of other jobs, in which the checker may be off.
+// Returns the comparing member; -1 if the communicator has processes of other jobs, because the checker may be off
+// there.
 int comparing(const comm::Communicator& comm) {
   if (comm.has_others_) return -1;
   const int own_side = comm.local_->proc(0);
@@ -198,7 +199,7 @@ Status check_operation_of(Call& call, const coll::Call& operation) {
   return status;
 }
 
-// Checks an operation of chapter 6, which coll/ describes.
+// Checks a collective operation that coll/ has described.
 Status check_operation(const coll::Call& operation) {
   Call* const call = std::exchange(current, nullptr);
   if (call == nullptr) return kOk;
@@ -277,7 +278,7 @@ Status explain_collective(Status status) {
   for (const Key& key : keys) {
     const auto found = outcomes.find(key);
     if (found == outcomes.end() || found->second.code == 0) continue;
-    if (status == Errc::kInStatus) {  // the code must stay, as it refers the program to the statuses
+    if (status == Errc::kInStatus) {  // the code must stay: it refers the program to the statuses
       report("%s", found->second.text.c_str());
       continue;
     }

@@ -2,10 +2,10 @@
 // in the same order, with arguments that agree (MPI 5.0 section 6.14).
 //
 // Each member numbers the collective calls of a communicator and sends a Record of each to the first member, which
-// compares them and replies to those that wait. Blocking calls wait before they are executed, so that members
-// that disagree get an error, instead of waiting for each other or receiving wrong data. (A program must not depend on
-// a collective not synchronizing.) Non-blocking calls do not wait: the comparing member reports their mistakes.
-// Internal to check/. Threads: library lock.
+// compares the records and replies to the members that wait. Blocking calls wait before they are executed, so that
+// members that disagree get an error, instead of waiting for each other or receiving wrong data. (A correct program
+// works even if every collective synchronises.) Non-blocking calls do not wait: the comparing member reports their
+// mistakes. Internal to check/. Threads: library lock.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Comparison: compares the records of one collective call of all members as they arrive. Internal to check/.
+// Comparison: compares the members' records of one collective call, as each record arrives. Internal to check/.
 #pragma once
 
 #include <cstddef>

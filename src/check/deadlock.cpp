@@ -1,10 +1,10 @@
 // Deadlocks: ranks that wait for each other, so that none can continue.
 //
-// A rank that has been in one call for the time set by the knob, during which no message has moved, reports to the
-// first process of the job which processes it waits for; if the call returns after all, it withdraws the report. The
-// first process checks these reports while it is in an MPI call: a rank that waits only for ranks that cannot continue
-// is in a deadlock. Processes without a report can continue. A process with several threads that call MPI reports
-// nothing, as another thread may end the wait.
+// A rank reports to the first process of the job which processes it waits for, once it has been in one call for the
+// time set by the knob and no message has moved in that time. If the call returns after all, the rank withdraws the
+// report. The first process checks these reports while it is in an MPI call: a rank that waits only for ranks that
+// cannot continue is in a deadlock. Processes without a report can continue. A process with several threads that call
+// MPI reports nothing, because another thread may end the wait.
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -30,7 +30,7 @@ constexpr std::size_t kMostText = 360;
 
 // Header of a message; the awaited processes and the text follow.
 struct Report {
-  std::int32_t waits = 0;  // 0: no longer
+  std::int32_t waits = 0;  // 0: the process no longer waits
   std::int32_t any = 0;
   std::uint64_t context = 0;
   std::uint64_t sequence = 0;
@@ -187,7 +187,7 @@ void check_all_waits(double now) {
     all.found_at = 0;
     return;
   }
-  // Waits, so that other processes that wait for these can report as well.
+  // Delays the message, so that other processes that wait for the ones found can report as well.
   if (all.found_at == 0) all.found_at = now;
   if (now - all.found_at < 2 * settled) return;
   all.told_all = true;

@@ -210,7 +210,7 @@ constexpr bool has_root(Operation operation) {
 
 }  // namespace
 
-// Recognises MPI_Iallreduce, MPI_Allreduce_init, ... by the operation in their names.
+// Looks for the operation in the function's name, so that MPI_Iallreduce, MPI_Allreduce_init, ... are recognised too.
 bool is_collective_operation(const Call& call) {
   std::string name(call.function().substr(4));
   if (name.ends_with("_init")) name.resize(name.size() - 5);

@@ -16,7 +16,7 @@ struct Described {
   std::vector<Signature> expects;  // expected data: one per peer, or one for the root
 };
 
-// True for an operation of chapter 6 or section 8.6, in any form, which coll/ executes.
+// True for an operation of MPI 5.0 chapter 6 or section 8.6, in any form; coll/ executes these operations.
 [[nodiscard]] bool is_collective_operation(const Call& call);
 Described describe_operation(const coll::Call& operation);
 

@@ -15,7 +15,7 @@ struct Diagnostic {
   // start(): called once messages can be sent. stop(): called while they can still be sent.
   void (*start)();
   void (*stop)();
-  // Called before the call's body; may wait with progress. Returns an error if the call is wrong, which is then not
+  // Called before the call's body; may wait with progress. Returns an error if the call is wrong; the call is then not
   // executed.
   Status (*before)(Call& call);
   // Called after the body, or after a `before` that has failed. Its error is raised if the call succeeded, else logged.

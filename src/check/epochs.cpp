@@ -1,6 +1,6 @@
-// Epochs: detects accesses by one origin to the same target memory within one epoch whose outcome is undefined
-// (MPI 5.0 section 12.7): a put with any other access, or a get with an update. Updates of one type may overlap.
-// Completed accesses are passed to races.hpp, which compares them with those of other processes.
+// Epochs: detects accesses with an undefined outcome, by one origin to the same target memory within one epoch (MPI 5.0
+// section 12.7): a put with any other access, or a get with an update. Updates of one type may overlap. Completed
+// accesses are passed to races.hpp, which compares them with those of other processes.
 //
 // Calls outside an epoch, and those that end an epoch that is not open, are errors even without the checker
 // (rma/epoch.hpp).
@@ -22,7 +22,7 @@ namespace {
 
 // Maximum number of groups per target; further accesses are not checked.
 constexpr std::size_t kMostGroups = 256;
-// Used instead of a hash for data that may be equal.
+// Used instead of a hash if the hash means nothing: such puts count as puts of the same data.
 constexpr std::uint64_t kAnyData = 1;
 
 // Pending accesses of one call site. `request`: the operation's request; null: none.
@@ -84,7 +84,7 @@ Target& target_of(const Call& call) {
   return own<Epochs>().of[{window->context(), static_cast<int>(call.number("target_rank"))}];
 }
 
-// True for elements with padding, for which a hash means nothing.
+// True if the elements have padding: a hash of such data means nothing.
 bool has_padding(const layout::Datatype& type) {
   using layout::Basic;
   constexpr Basic kPadded[] = {Basic::kFloat80, Basic::kComplex80, Basic::kDoubleInt,

@@ -1,6 +1,6 @@
-// Reports messages that were sent and never received (MPI 5.0 section 11.2.2), at their destination, and receives that
-// were freed and never got a message, at the end. By then, all processes have synchronised in MPI_Finalize; each
-// notifies every other one that it has sent its last message.
+// Reports, at the destination, messages that were sent and never received (MPI 5.0 section 11.2.2), and receives that
+// were freed and never got a message. Runs near the end of MPI_Finalize, when all processes have synchronised. Each
+// process first notifies every other process that it has sent its last message.
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -63,7 +63,8 @@ Status after(Call& call, int code) {
   return kOk;
 }
 
-// True if a freed receive still waits: its request exists until it is complete, and no other operation has it now.
+// True if a freed receive still waits: its request exists until the receive is complete, and no newer operation uses
+// the request.
 bool still_waits(const void* request) {
   return Arena<p2p::Request>::instance().owns(request) && !operations().contains(request) &&
          static_cast<const p2p::Request*>(request)->phase_ == p2p::Request::Phase::kPosted;
@@ -81,7 +82,7 @@ void tell_freed() {
   }
 }
 
-// Returns true once no message of the program is in flight; false if that is not known.
+// Waits until no message of the program is in flight. Returns false if the wait ended without that certainty.
 bool meet_all(int size) {
   const int self = boot::processes().self();
   for (int proc = 0; proc < size; ++proc) {

@@ -56,8 +56,8 @@ using Stream = std::tuple<std::uint32_t, int, int>;  // context, source, tag
 struct Matches final : FileState {
   std::map<Stream, std::deque<Arrived>> notes;
   std::set<Stream> stopped;
-  std::unordered_map<const void*, Arrived> of_messages;   // found by MPI_Mprobe, until they are received
-  std::unordered_map<const void*, Mismatch> of_requests;  // mismatches found for requests, until these are completed
+  std::unordered_map<const void*, Arrived> of_messages;   // notes of messages found by MPI_Mprobe and not yet received
+  std::unordered_map<const void*, Mismatch> of_requests;  // mismatches found for requests that are not yet completed
   std::deque<Mismatch> of_calls;                          // mismatches of blocking receives
 };
 
@@ -108,8 +108,8 @@ bool take(const p2p::Envelope& envelope, Arrived* note) {
   return true;
 }
 
-// Finds and removes the note of a message; false if there is none. For a message found by MPI_Mprobe, it was stored at
-// that time.
+// Finds and removes the note of a message; false if there is none. For a message found by MPI_Mprobe, the note was
+// stored when the message was found.
 bool find_note(const Call* call, const p2p::Envelope& envelope, Arrived* note) {
   auto& of_messages = own<Matches>().of_messages;
   const bool probed = call != nullptr && (call->is("MPI_Mrecv") || call->is("MPI_Imrecv")) && !call->before.empty();
@@ -175,7 +175,8 @@ void tell_signature_of(const Call& call) {
   }
 }
 
-// Withdraws the note, as the send failed. (Not for a call that also receives, whose receive may have failed.)
+// Withdraws the note because the send has failed. Does nothing for a call that also receives: the receive may have
+// failed instead.
 void take_back(const Call& call) {
   const auto* const comm = call.object<comm::Communicator>("comm");
   const auto dest = static_cast<int>(call.number("dest"));

@@ -1,5 +1,5 @@
-// Signatures of messages: compares a send's signature with the one expected by the matching receive, and records other
-// facts when a message is matched. Internal to check/. Threads: library lock.
+// Signatures of messages: compares a send's signature with the one expected by the matching receive, and updates the
+// receiving call and the clock when a message is matched. Internal to check/. Threads: library lock.
 //
 // The sender sends the signature of a message to the receiver before the message (Word::kSignature). Messages between
 // two processes with equal context and tag are matched in the order they were sent, and so are the signatures.

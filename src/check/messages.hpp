@@ -1,8 +1,8 @@
 // Messages of the checker between processes: active messages (p2p/active_message.hpp), each with a word that names its
 // subject.
 //
-// From one sender they arrive in the order they were sent, and in order with the program's messages. A handler runs
-// during a delivery: it may send, but not make progress. Internal to check/. Threads: library lock.
+// Messages from one sender arrive in the order in which they were sent, also relative to the program's messages. A
+// handler runs during a delivery: it may send, but not make progress. Internal to check/. Threads: library lock.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace hr::check {
 
 enum class Word : std::uint8_t {
   kCollective,  // a call of a collective function; sent to the comparing member
-  kOutcome,     // outcome of the comparison, which is sent back
+  kOutcome,     // outcome of the comparison; sent back to the member
   kSignature,   // signature of a message that follows
   kAccesses,    // accesses of the sender to the receiver's part of a window
   kClock,       // the sender's clock; a post or complete of a window follows

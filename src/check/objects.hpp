@@ -15,11 +15,11 @@ struct HandleType {
 };
 const HandleType& handle_type(ObjectKind kind) noexcept;
 
-// True if the handle is that of a live object created by the program; false for the ABI's constants.
+// True if the handle belongs to a live object created by the program; false for the ABI's constants.
 bool is_live(const void* handle, ObjectKind kind) noexcept;
 
-// Returns "MPI_COMM_WORLD", the name that the program gave it, or where it was created; "the communicator" if nothing
-// is known.
+// Returns the communicator's name ("MPI_COMM_WORLD", or the name given by the program), else the place where it was
+// created; "the communicator" if neither is known.
 std::string name_of(const comm::Communicator& comm);
 
 }  // namespace hr::check

@@ -23,7 +23,7 @@ namespace {
 // Arguments of a call; equal for calls that repeat one another.
 using Likeness = std::tuple<std::string_view, const void*, Count, const void*, Count, Count, const void*>;
 
-// Operations started at a target that may still use buffers of this process.
+// Operations that this process has started at one target and that may still use this process's buffers.
 struct Pending {
   std::unordered_set<const void*> requests;
   std::map<Likeness, const void*> alike;
@@ -42,7 +42,7 @@ struct OneSided final : FileState {
   const void* alike = nullptr;  // the operation that the current call repeats
 };
 
-// Returns an odd number in place of a request, for an operation without one; handles are even.
+// Returns an odd number that replaces the request of an operation without a request. Handles are even.
 const void* make_number() {
   auto& next = own<OneSided>().next;
   next += 2;
@@ -180,8 +180,8 @@ void watch_written(const Operation& operation) {
   }
 }
 
-// True if this process copies the data itself, so that the result is in the buffer when the call returns. Only for
-// short data, as hashing long data takes longer than getting it.
+// True if this process copies the data itself, so that the result is in the buffer when the call returns. False for
+// long data, because hashing it takes longer than getting it.
 bool has_result(rma::Window& window, const Call& call) {
   constexpr Count kMost = 16384;
   const rma::Member& member = window.member(static_cast<int>(call.number("target_rank")));

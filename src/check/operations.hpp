@@ -1,9 +1,9 @@
-// Operations that the program has started and not completed, by request, with the buffers that the program must not
-// touch.
+// Operations: the table of the operations that the program has started and not completed, indexed by request. Each has
+// a list of the buffers that the program must not touch.
 //
 // The request that the library shares among completed sends (p2p::completed_send_request()) is replaced by a separate
 // one, so that each operation has a handle. Internal to check/. Owner: the table, from the call that starts an
-// operation to the call that completes it; then the latter's Call. Threads: library lock.
+// operation to the call that completes it; then the Call of the completing call. Threads: library lock.
 #pragma once
 
 #include <cstdint>
@@ -51,7 +51,7 @@ using Operations = std::unordered_map<const void*, Operation>;
 Operations& operations();
 
 // Called in leave(). take_completed(): returns the operations that the call has completed, and removes them from the
-// table (persistent operations are copied). note_started(): adds those that it has started.
+// table (persistent operations are copied). note_started(): adds the operations that the call has started.
 std::vector<Operation> take_completed(const Call& call);
 void note_started(Call& call);
 

@@ -24,7 +24,8 @@
 namespace hr::check {
 namespace {
 
-// Maximum number of entries per window; further ones replace the oldest, with which races are no longer found.
+// Maximum number of entries per window; further entries replace the oldest. Races with a replaced entry are no longer
+// found.
 constexpr std::size_t kMostEntries = 512;
 // Maximum number of accesses waiting to be sent.
 constexpr std::size_t kMostNoted = 4096;
@@ -46,7 +47,7 @@ struct Entry {
   Access access;
   Counts known;
   std::uint32_t until = 0;
-  std::uint32_t phase = 0;  // phase in which it began
+  std::uint32_t phase = 0;  // phase in which the access began
   std::uint32_t until_phase = 0;
   bool unsure = false;
   bool locked = false;
@@ -90,7 +91,7 @@ struct Race {
   Side first, second;
 };
 
-// Processes that have locked windows in a phase: locks order their holders, which the checker does not follow.
+// Processes that have locked windows in a phase. Locks order their holders, but the checker does not follow this order.
 struct Lockers {
   std::set<int> procs;
   bool exclusive = false;
@@ -102,14 +103,15 @@ struct Races final : FileState {
   std::map<std::uint32_t, Lockers> lockers;                // by phase
   std::set<std::uint32_t> synced;                          // phases in which this process called MPI_Win_sync
   std::map<std::uint32_t, std::vector<std::byte>> clocks;  // clocks of posts and completes, indexed by context
-  std::map<std::uint32_t, rma::Window*> windows;           // live ones, by context
+  std::map<std::uint32_t, rma::Window*> windows;           // live windows, by context
   std::vector<Race> found;
   std::set<std::pair<std::uint64_t, std::uint64_t>> reported;  // reported pairs of call sites that put the same data
   std::optional<std::uint32_t> due;                            // a window's context; 0: all
 };
 
 bool looks_at(const rma::Window& window) {
-  // In memory that several processes access with loads and stores, these accesses also order the processes.
+  // Loads and stores to memory that several processes share also order the processes; the checker does not see this
+  // order.
   return follows_order() && window.flavor_ != rma::Flavor::kShared && !window.comm_->has_others_;
 }
 
@@ -366,7 +368,7 @@ std::vector<Race> take_found(std::uint32_t context) {
     if (!race.alike) {
       found.push_back(race);
     } else if (all.reported.emplace(race.first.call_site.offset, race.second.call_site.offset).second) {
-      // The result is undefined by the standard, but this is harmless.
+      // The standard leaves the result undefined, but two writes of the same data are harmless.
       report("%s (both write the same data)", describe(race).c_str());
     }
     return true;
@@ -390,13 +392,13 @@ Status after(Call& call, int code) {
     unwatch_window(call.ended_context);
   }
   if (!all.due) return kOk;
-  // Reports from other processes may arrive over other paths than the outcome, and later.
+  // Reports from other processes may take other paths than the outcome of the collective, and arrive later.
   p2p::poll();
   p2p::poll();
   const std::vector<Race> found = take_found(*std::exchange(all.due, std::nullopt));
   if (found.empty()) return kOk;
   for (std::size_t i = 1; i < found.size(); ++i) report("%s", describe(found[i]).c_str());
-  if (call.ended_context != 0) call.where = nullptr;  // it has been freed
+  if (call.ended_context != 0) call.where = nullptr;  // the call has freed that object
   if (rma::Window* const its = window_of(found[0].context)) call.where = its;
   const std::string text = describe(found[0]);
   return fail(Errc::kRmaConflict, "%s", text.c_str());

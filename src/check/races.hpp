@@ -1,9 +1,8 @@
-// Races: detects accesses by several processes to the same memory of a window that are not ordered (MPI 5.0 section
-// 12.7).
+// Races: detects unordered accesses by several processes to the same memory of a window (MPI 5.0 section 12.7).
 //
 // An origin sends reports of its accesses (epochs.cpp) to the target before the next collective that waits. The target
 // compares them with each other and with its own CPU's accesses (watch.hpp). It reports races after the collective,
-// before which all have sent their reports. Internal to check/. Threads: library lock.
+// because all origins have sent their reports before the collective. Internal to check/. Threads: library lock.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +20,7 @@ namespace hr::check {
 struct Accesses {
   Access access;
   CallSite call_site;
-  Moment since;             // when they began
+  Moment since;             // when the accesses began
   std::uint32_t until = 0;  // the origin's count when the accesses were complete
   std::uint32_t until_phase = 0;
   Intervals intervals;     // ranges of the window's memory at the target

@@ -18,7 +18,7 @@ namespace hr::check {
 struct Signature {
   std::uint64_t length = 0;  // number of basic types
   std::uint64_t hash = 0;
-  bool packed = false;  // true if MPI_PACKED is among them
+  bool packed = false;  // true if MPI_PACKED is among the basic types
 
   friend bool operator==(const Signature&, const Signature&) = default;
 };
@@ -32,7 +32,7 @@ Signature signature_of(const layout::Datatype& type, Count count);
 // Returns the signature of the first `length` basic types.
 Signature prefix_of(const layout::Datatype& type, Count count, std::uint64_t length);
 
-// Returns "4 x MPI_FLOAT", "1 x a derived type of MPI_INT".
+// Returns "4 x MPI_FLOAT", "1 x a type of MPI_INT".
 std::string describe(const layout::Datatype& type, Count count);
 
 }  // namespace hr::check

@@ -13,12 +13,12 @@
 namespace hr::check {
 namespace {
 
-// Atomic, as a program that uses more threads than permitted makes calls without the library lock.
+// Uses atomics, because a program that uses more threads than permitted makes calls without the library lock.
 struct Threads final : FileState {
   std::atomic<int> level{abi::kThreadMultiple};
   pthread_t main{};
   std::atomic<pthread_t> inside{};  // the thread in a call
-  std::atomic<int> depth{0};        // number of its nested calls
+  std::atomic<int> depth{0};        // number of nested calls of that thread
 };
 
 bool allows_any_thread(const Call& call) {

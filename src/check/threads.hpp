@@ -1,5 +1,4 @@
-// Threads: checks which of the program's threads call MPI (MPI 5.0 section 11.6.2). Internal to check/, except for
-// bind/.
+// Threads: checks which of the program's threads call MPI (MPI 5.0 section 11.6.2). Used only by check/ and bind/.
 #pragma once
 
 namespace hr::check {

@@ -113,7 +113,8 @@ std::optional<OneWait> in_request(const void* handle) {
   return wait;
 }
 
-// Handles MPI_Wait and its variants. Receives from any source count only if nothing else is waited for.
+// Handles MPI_Wait and its variants. If all requests must complete, a receive from any source or a collective counts
+// only if nothing else is waited for.
 std::optional<Wait> in_requests(const Call& call) {
   const bool one_is_enough = call.is("MPI_Waitany") || call.is("MPI_Waitsome");
   std::vector<OneWait> all, of_one;

@@ -11,7 +11,7 @@
 namespace hr::check {
 
 struct Wait {
-  bool any = false;  // true: one of them can end the wait; false: all are needed
+  bool any = false;  // true: one of `processes` can end the wait; false: all are needed
   // Identify a collective that has not begun (0 and 0: none); processes that wait in the same collective do not block
   // each other.
   std::uint32_t context = 0;
@@ -20,7 +20,7 @@ struct Wait {
   std::string text;  // "waits in MPI_Recv from rank 1 with tag 3 at a.c:12 (main)"
 };
 
-// Returns nullopt if the call waits for no process, or for which one is not known.
+// Returns the processes that the call waits for; nullopt if it waits for none, or if they are not known.
 std::optional<Wait> wait_of(const Call& call);
 
 }  // namespace hr::check

@@ -1,8 +1,8 @@
-// Watch: detects the CPU's loads from and stores to memory that the program must not touch, or that others access: the
-// first byte of this process's part of a window and of buffers that operations write.
+// Watch: detects loads and stores by the CPU to memory that the program must not touch, or that other processes access.
+// It watches the first byte of this process's part of a window, and of buffers that operations write.
 //
-// The CPU's four debug registers report them (perf_event_open): two are for a window, the others for buffers. If the
-// system does not grant them, or a debugger is attached to the process, nothing is watched. Accesses by this
+// The CPU's four debug registers report the accesses (perf_event_open): two are for a window, the others for buffers.
+// If the system does not grant them, or a debugger is attached to the process, nothing is watched. Accesses by this
 // library within a call do not count, nor do loads by the C library, whose string functions read more than requested.
 // Each thread is watched only for the operations that it has started. Internal to check/. Threads: library lock.
 #pragma once

@@ -14,10 +14,10 @@
 
 namespace hr::coll {
 
-// Memory that the processes of a communicator share (shared/segment.hpp); each includes the ones before it.
+// Memory that the processes of a communicator share (shared/segment.hpp); each value includes the ones before it.
 enum class Sharing : std::uint8_t { kNone, kFlagLines, kDataSlots };
 
-// Facts that a choice may depend on; the same on every process.
+// Properties of a call on which the choice of an algorithm may depend. They are the same on every process.
 struct Query {
   Operation operation = Operation::kBarrier;
   std::size_t bytes = 0;  // Call::bytes
@@ -25,14 +25,14 @@ struct Query {
   bool commutative = true;
   bool inter = false;
   bool in_place = false;  // unset for rooted operations, where processes may differ (section 6.2.1)
-  // Reductions: memory taken by the vector and by one element, including the holes of the type.
+  // Reductions: bytes of memory that the vector and one element take, including the holes of the type.
   std::size_t span = 0;
   std::size_t element = 0;
   Sharing sharing = Sharing::kNone;  // memory that the processes share
   std::size_t data_slot_bytes = 0;   // size of a data slot, if the processes share data slots
   bool oversubscribed = false;       // processes outnumber the cores
-  int hosts = 1;                     // number of hosts of the processes
-  int ranks_per_host = 1;            // largest number on one host
+  int hosts = 1;                     // number of hosts that the processes are on
+  int ranks_per_host = 1;            // largest number of processes on one host
   bool hosts_in_order = true;        // the ranks of each host are consecutive
   bool devices = false;              // true if all processes have agreed to use their GPUs (device/buffers.hpp)
 };
@@ -41,7 +41,7 @@ struct Algorithm {
   // Appears in saved tuning files. "cells" in a name stands for flag lines, "slots" for data slots.
   const char* name;
   std::uint32_t operations;              // serves(...)
-  bool (*probe)(const Query&) noexcept;  // true if it applies
+  bool (*probe)(const Query&) noexcept;  // true if the algorithm applies
   p2p::Task (*run)(const Call& call);    // `call` outlives the task
   Sharing needs = Sharing::kNone;        // parts that Call::segment must have
   bool devices = false;                  // works on device buffers itself
@@ -73,7 +73,8 @@ template <class... Operations>
 
 [[nodiscard]] constexpr bool on_devices(const Query& query) noexcept { return query.devices; }
 
-// All algorithms. If selection names none, the operation's first one whose probe returns true is used.
+// Returns all algorithms. If the selection names none, the operation's first algorithm whose probe returns true is
+// used.
 [[nodiscard]] std::span<const Algorithm* const> algorithms() noexcept;
 // Returns the algorithm; null if the operation has none of that name.
 [[nodiscard]] const Algorithm* find_algorithm(Operation operation, std::string_view name) noexcept;

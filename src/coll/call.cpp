@@ -108,8 +108,9 @@ void Blocks::set_arrays(const Count* counts, const Count* displacements, layout:
   types_ = types;
 }
 
-// Constructs the view in place instead of copying it: the loads of a copy are wider than the preceding stores, and so
-// would wait until these have reached the cache, behind the store of a flag to a line that another core holds.
+// Constructs the view in place instead of copying it. The loads of a copy would be wider than the preceding stores, and
+// would wait until these stores have reached the cache. The stores may be queued behind the store of a flag to a line
+// that another core holds.
 Status Blocks::block(int i, layout::View* view) const {
   const mem::IndependentScope scope(independent_);
   const auto index = static_cast<std::size_t>(i);

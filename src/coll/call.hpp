@@ -1,7 +1,7 @@
 // Call: one collective operation with its arguments, as algorithms see it (MPI 5.0 chapter 6).
 //
-// Owner: for a blocking operation the caller's stack, otherwise the request; it does not move while a task runs on
-// it. It borrows communicator, types, operation and argument arrays; a request holds references to the objects and
+// Owner: for a blocking operation the caller's stack, otherwise the request. A Call does not move while a task runs on
+// it. It borrows the communicator, types, operation and argument arrays; a request holds references to the objects and
 // copies of the arrays. Threads: library lock.
 #pragma once
 
@@ -56,7 +56,7 @@ class Blocks {
   enum class Shape : std::uint8_t { kNone, kUniform, kConsecutive, kCounts, kTypes };
 
   Blocks() noexcept = default;
-  // Makes this a buffer of blocks of `count` elements; the caller fills in the view that covers all of them.
+  // Makes this a buffer of blocks of `count` elements. Returns the view of all blocks, which the caller fills in.
   [[nodiscard]] layout::View* set_uniform(Count count, layout::Datatype& type) noexcept {
     shape_ = Shape::kUniform;
     count_ = count;
@@ -68,7 +68,7 @@ class Blocks {
   // Describes blocks of counts[i] elements, displacements[i] extents after `address`.
   static Blocks counted(const void* address, CountArray counts, CountArray displacements,
                         layout::Datatype& type) noexcept;
-  // Describes such blocks in the memory of a view and of its type, as independent of the default stream as the view.
+  // Describes such blocks in the memory of a view, with its type; independent of the default stream if the view is.
   static Blocks counted_in(const layout::View& all, CountArray counts, CountArray displacements) noexcept;
   // Describes blocks of counts[i] elements of types[i], displacements[i] bytes after `address`.
   static Blocks typed(const void* address, CountArray counts, CountArray displacements,
@@ -87,8 +87,8 @@ class Blocks {
   [[nodiscard]] std::size_t bytes(int i) const noexcept {
     return static_cast<std::size_t>(count(i)) * static_cast<std::size_t>(type(i).size());
   }
-  // Creates a view of block i. Errors: those of make_view(), for counted() and typed() blocks only, as the others are
-  // parts of an existing view.
+  // Creates a view of block i. Errors: those of make_view(), for counted() and typed() blocks only, because other
+  // blocks are parts of an existing view.
   Status block(int i, layout::View* view) const;
   // Returns a view of all blocks; for uniform and consecutive ones only.
   [[nodiscard]] const layout::View& all() const noexcept { return all_; }
@@ -133,7 +133,7 @@ struct Call {
   std::size_t bytes = 0;
   bool persistent = false;
   bool blocking = false;               // the caller only waits for the operation
-  bool independent = false;            // the default stream has no pending work on its buffers
+  bool independent = false;            // the default stream has no pending work on the operation's buffers
   shared::Segment* segment = nullptr;  // shared memory of the members, if the operation is enqueued in the segment's
                                        // sequence
   std::uint64_t sequence_number = 0;   // number of the operation in the segment

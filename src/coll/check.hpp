@@ -33,7 +33,7 @@ inline Status not_aliased(const layout::View& send, const layout::View& recv) {
 // Creates uniform blocks: `blocks` times `count` elements.
 Status uniform_blocks(const void* buffer, Count count, layout::Datatype& type, int blocks, Blocks* result);
 
-// Computes the sum of the counts times the type's size, in bytes. Errors: MPI_ERR_COUNT if it is out of range.
+// Computes the sum of the counts, in elements. Errors: MPI_ERR_COUNT if the sum or its size in bytes is out of range.
 Status total_count(CountArray counts, int length, const layout::Datatype& type, Count* total);
 
 }  // namespace hr::coll

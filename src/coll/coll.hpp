@@ -10,7 +10,7 @@
 // Buffers may be in any memory; MPI_IN_PLACE is recognised. Arguments are those of the C functions, in the same order.
 // Errors (section 9.4): MPI_ERR_BUFFER (in place where it is not allowed, the same memory for send and receive, or from
 // make_view()), MPI_ERR_COUNT, MPI_ERR_OP, MPI_ERR_TOPOLOGY, MPI_ERR_UNSUPPORTED_OPERATION; from run() and in the
-// request, MPI_ERR_TRUNCATE and those of p2p.
+// request, MPI_ERR_TRUNCATE and the errors of p2p.
 // Threads: library lock.
 #pragma once
 
@@ -39,7 +39,7 @@ Status init(Call& call, p2p::Request** request);
 [[nodiscard]] const Call* call_of(const p2p::Request& request) noexcept;
 
 // Checks a call before it is executed; may be null. While it is set, events::let_checker_look() must be on. If it
-// returns an error, the call ends with it. Owner: check/.
+// returns an error, the call ends with this error. Owner: check/.
 inline Status (*call_checker)(const Call& call) = nullptr;
 
 // --- Sections 6.3 to 6.11. `call` must be default-constructed ---

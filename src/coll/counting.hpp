@@ -37,7 +37,7 @@ class AlgorithmIndexes {
   std::array<Entry, kEntries> entries_;
 };
 
-// Names such as "barrier_cells", in the order of algorithms().
+// Returns names such as "barrier_cells", in the order of algorithms().
 [[nodiscard]] std::span<const char* const> algorithm_names() noexcept;
 
 }  // namespace hr::coll

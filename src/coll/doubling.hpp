@@ -1,6 +1,6 @@
 // Partners in recursive doubling. The number of positions is a power of two, and the positions of partners differ in
-// one bit. If the number of processes is not a power of two, the first ones form pairs, and the odd one of each
-// continues for both.
+// one bit. If the number of processes is not a power of two, the first processes form pairs, and the odd process of
+// each pair continues for both.
 //
 // Owner: plain values. Threads: any.
 #pragma once

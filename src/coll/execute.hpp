@@ -30,8 +30,9 @@ struct AddressExchange {
 
 // Returns the algorithm for the call; null if there is an error, which is in *status.
 [[nodiscard]] const Algorithm* choose(const Call& call, Status* status, AddressExchange exchange = {});
-// `algorithm` and `call` outlive the task. `buffers`: with kInPlace, the task uses the program's device data where it
-// is (reductions: host copies, unless the algorithm works on devices); with kPinned, pinned copies.
+// Executes the call with the algorithm; both must outlive the task. `buffers`: with kInPlace, the task uses the
+// program's device data where it is (reductions: host copies, unless the algorithm works on devices); with kPinned,
+// pinned copies.
 enum class Buffers : std::uint8_t { kInPlace, kPinned };
 [[nodiscard]] p2p::Task execute(const Call& call, const Algorithm* algorithm, Buffers buffers = Buffers::kInPlace);
 // Executes the call without shared memory.

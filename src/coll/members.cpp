@@ -11,7 +11,7 @@
 namespace hr::coll {
 namespace {
 
-// Tags distinguish the agreements of a communicator's segments; those for persistent requests begin at kTags.
+// Tags distinguish the agreements of a communicator's segments; the tags for persistent requests begin at kTags.
 constexpr int kNonblockingSegments = ((1 << 28) + 1) * shared::Segment::kTags;
 
 }  // namespace
@@ -43,7 +43,7 @@ Members::~Members() = default;
 
 void Members::find_out() {
   together_ = inter_ || comm::on_one_host(peers_);
-  spread_ = !together_ && ranks_.empty();  // a level is not split again
+  spread_ = !together_ && ranks_.empty();  // a list of some of the processes is not split again
   can_share_ = !inter_ && together_ && size_ > 1 && knobs().coll_shared_bytes != 0 &&
                std::all_of(peers_.begin(), peers_.end(), p2p::shares_memory);
   shared_from_ = std::numeric_limits<int>::max();
@@ -63,7 +63,7 @@ const Hosts* Members::hosts() const {
   return hosts_.get();
 }
 
-// Members that are on several hosts, but have no Hosts, have one process on each.
+// If the members are on several hosts and hosts() is null, there is one member on each host.
 int Members::host_count() const {
   if (together_) return 1;
   const Hosts* spread = hosts();

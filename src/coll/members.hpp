@@ -2,11 +2,11 @@
 // memory that they share and the plans of their operations.
 //
 // A communicator's first collective creates a list of all its processes. If they are on several hosts, compositions
-// (compose/) run the algorithms of other operations over some of them: those on this process's host, and one on each
-// host. Algorithms see members by index, and do not know which of these lists they run over.
+// (compose/) run the algorithms of other operations over shorter lists: the processes on this host, and one process of
+// each host. Algorithms see members by index, and do not know which of these lists they run over.
 //
 // A message within an operation is marked with its sender's rank in the communicator: two processes of one operation
-// may exchange messages over several lists; these match in the order they are posted.
+// may exchange messages over several lists; these messages match in the order in which they are posted.
 //
 // Owner: the communicator, or the creator of the list; a pending operation holds the communicator. Threads: library
 // lock.
@@ -27,8 +27,8 @@ class Segment;
 }
 class Hosts;
 
-// Selects one of a communicator's sequences of operations. Each has its own memory, so that operations of one never
-// wait for those of the other.
+// Selects one of a communicator's sequences of operations. Each has its own memory, so that an operation never waits
+// for operations of the other sequence.
 enum class Sequence : std::uint8_t { kBlocking, kNonblocking };
 
 class Members {

@@ -2,7 +2,7 @@
 //
 // Processes may start different requests in different orders, so starts are not enqueued in the communicator's
 // sequence. An operation whose buffers are all on devices has its own segment; its buffers stay the same, so the
-// decision of the first start holds for all.
+// decision made at the first start holds for all starts.
 // Owner: the request. Threads: library lock.
 #pragma once
 

@@ -1,4 +1,5 @@
-// MPI_Reduce_local (section 6.9.7). Two buffers on a device are combined there; others pass through host copies.
+// MPI_Reduce_local (section 6.9.7). Two device buffers are combined by a kernel if there is one; otherwise device data
+// passes through host copies.
 #include "coll/check.hpp"
 #include "coll/coll.hpp"
 #include "coll/view_tools.hpp"

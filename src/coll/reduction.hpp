@@ -1,4 +1,4 @@
-// Steps that reductions share. Operands are always in rank order, even for operations that are declared
+// Steps that reductions share. The order of operands depends only on their ranks, even for operations that are declared
 // commutative, so that two processes that combine the same operands get bitwise identical results (section 6.9.1).
 //
 // Algorithms see only host or managed memory (execute.cpp stages device buffers).

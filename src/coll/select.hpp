@@ -2,10 +2,10 @@
 // coll_force, for tests and experiments; the rows of the job's tuning file (select/tuning.hpp); the built-in rows of
 // select/default.json.
 //
-// Only the first tuned row that covers the query counts: later ones were not measured for it. If there is no
-// such row, or its algorithm does not apply, the built-in rows decide: the first one of the operation that covers the
-// query and names an algorithm whose probe returns true is used; if there is none, the first algorithm of the registry
-// that applies.
+// Only the first tuned row that covers the query counts: later rows were not measured for it. If there is no such row,
+// or its algorithm does not apply, the built-in rows decide. The first row of the operation that covers the query and
+// names an algorithm whose probe returns true is used. If there is none, the first algorithm of the registry that
+// applies is used.
 // All processes must make the same choice: the facts that rows test are the same on all of them, and so are the tuned
 // rows. The choice is stored with the members of the operation (plans.hpp).
 // Owner: the State, filled on first use. Threads: library lock.

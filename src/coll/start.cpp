@@ -1,5 +1,5 @@
-// Executes a Call as a task: enqueues it in the communicator's sequence and waits for its turn. The three forms of
-// operations.
+// Implements the three forms of operations: executes a Call as a task, which is enqueued in the communicator's sequence
+// and waits for its turn.
 #include <memory>
 #include <utility>
 #include <vector>
@@ -25,8 +25,8 @@ struct HasTurn {
   bool operator()() const noexcept { return call.segment->is_turn_of(call.sequence_number); }
 };
 
-// Size from which a non-blocking operation is not started in its call if a progress thread is watching: the last
-// member to arrive would find all data present, and would copy it within the call.
+// Number of bytes from which a non-blocking operation is not started in its call if a progress thread is watching: the
+// last member to arrive would find all data present, and would copy it within the call.
 constexpr std::size_t kLeftToThread = 16384;
 bool defers_to_thread(const Call& call) noexcept {
   return !call.blocking && call.bytes >= kLeftToThread && p2p::progress_thread::is_watching();

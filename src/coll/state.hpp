@@ -1,4 +1,4 @@
-// State: state of coll/ for the process. Created on first use after init() in MPI_Init, destroyed by finalize(), and
+// State: the process-wide data of coll/. Created on first use after init() in MPI_Init, destroyed by finalize(), and
 // created again in the next session. State of a communicator is kept with the communicator (members.hpp).
 //
 // Owner: process-wide. Threads: library lock.

@@ -46,7 +46,7 @@ p2p::Task exchange(int own_proc, int other_proc, std::uint32_t context, int tag,
 p2p::Task exchange_blobs(int own_proc, int other_proc, std::uint32_t context, int tag,
                          const std::vector<std::byte>* own, std::vector<std::byte>* other);
 
-// Returns the same tag for the same processes in the same order.
+// Returns a tag computed from the processes; it is the same for the same processes in the same order.
 [[nodiscard]] int hash_tag(const ProcList& procs) noexcept;
 // Returns a non-negative tag computed from any bytes.
 [[nodiscard]] int hash_tag(const void* data, std::size_t bytes, std::uint64_t seed = 0) noexcept;

@@ -56,12 +56,13 @@ class CollectiveState {
 class StreamUse {
  public:
   virtual ~StreamUse() = default;
-  // Waits, with the lock released, until the stream has completed all work submitted so far. Errors: MPI_ERR_OTHER,
-  // naming the stream, if it is being captured or was destroyed.
+  // Waits, with the library lock released, until the stream has completed all work submitted so far. Errors:
+  // MPI_ERR_OTHER, naming the stream, if it is being captured or was destroyed.
   virtual Status synchronize() = 0;
 };
 
-// Aligned, as threads that use communicators beside one another write to them (channel_operations_).
+// Aligned to a cache line, because threads that use different communicators write to them concurrently
+// (channel_operations_).
 class alignas(64) Communicator final : public Object {
  public:
   static constexpr ObjectKind kKind = ObjectKind::kCommunicator;
@@ -110,7 +111,7 @@ class alignas(64) Communicator final : public Object {
   std::uint32_t asserted_ = 0;        // assertions of all members when it was created (enum Assertion)
   std::unique_ptr<CollectiveState> collectives_;  // null before the first collective
   std::unique_ptr<StreamUse> stream_;             // null: it has no stream
-  const Group* peers_ = nullptr;                  // one of the following, for peers() of short messages
+  const Group* peers_ = nullptr;                  // local_ or remote_; kept for peers() of short messages
   Ref<Group> local_;
   Ref<Group> remote_;
   Ref<Errhandler> errhandler_;
@@ -118,7 +119,7 @@ class alignas(64) Communicator final : public Object {
   AttributeSet attributes_;
   std::string name_;
   // The channel of its point-to-point messages, once known; null: channel 0 (channel_of()). Both are written once,
-  // `channel_` first, under the library lock; neither is if the communicator uses several channels.
+  // `channel_` first, under the library lock; neither is written if the communicator uses several channels.
   std::atomic<p2p::Channel*> channel_{nullptr};
   std::atomic<bool> channel_known_{false};
   std::atomic<std::uint32_t> channel_operations_{0};  // operations in progress on the channel; guarded by its lock
@@ -127,22 +128,22 @@ class alignas(64) Communicator final : public Object {
 };
 
 // Returns the channel of the communicator's point-to-point messages (p2p/channel.hpp); null: channel 0, or several
-// (Communicator::several_). All members choose the same, from the context's number, the channels that all members offer
-// and their assertions. Predefined communicators, intercommunicators, and communicators over several jobs use channel
-// 0. Threads: any.
+// (Communicator::several_). All members choose the same channel, based on the context's number, the channels that all
+// members offer, and their assertions. Predefined communicators, intercommunicators, and communicators over several
+// jobs use channel 0. Threads: any.
 p2p::Channel* choose_channel(Communicator& comm);
 inline p2p::Channel* channel_of(Communicator& comm) {
   if (comm.channel_known_.load(std::memory_order_acquire)) return comm.channel_.load(std::memory_order_relaxed);
   return choose_channel(comm);
 }
-// Returns the channel of messages with this tag, which is not negative, of a communicator that uses several channels.
-// *operations: the communicator's number of operations on it. Threads: any.
+// Returns the channel for messages with this tag (not negative) on a communicator that uses several channels. Sets
+// *operations to the counter of the communicator's operations on that channel. Threads: any.
 p2p::Channel* channel_of(Communicator& comm, int tag, std::atomic<std::uint32_t>** operations);
 // Returns the channels that the communicator has used. Threads: library lock.
 std::vector<p2p::Channel*> channels_of(const Communicator& comm);
 // Called when the communicator is destroyed. Threads: library lock.
 void forget_channels(const Communicator& comm) noexcept;
-// Returns the number of operations on one of the communicator's channels.
+// Returns the counter of the operations in progress on one of the communicator's channels.
 std::atomic<std::uint32_t>* operations_on(Communicator& comm, const p2p::Channel& channel);
 // True if the communicator uses, or will use, several channels. Threads: library lock.
 [[nodiscard]] bool may_use_several_channels(const Communicator& comm);

@@ -3,8 +3,8 @@
 //
 // The leaders communicate over a Line. Each group gathers the addresses of its members, the leaders exchange them, and
 // every member connects to the other side (p2p/connect_groups.hpp). When all processes of both sides have connected,
-// they agree on a context. If any process has an error before that, all processes of both sides return an error.
-// Internal to comm/. Threads: library lock.
+// they agree on a context. If any process has an error before all have connected, all processes of both sides return an
+// error. Internal to comm/. Threads: library lock.
 #pragma once
 
 #include <cstddef>
@@ -53,7 +53,7 @@ class ChannelLine final : public Line {
   std::unique_ptr<boot::Channel> channel_;
 };
 
-// Broadcasts the leader's status, with its error message if it is an error.
+// Broadcasts the leader's status and, if the status is an error, its message.
 Status tell_status(const Members& members, int leader, Status at_leader);
 // Broadcasts the leader's status as above and, if there is no error, the leader's blob.
 Status tell(const Members& members, int leader, Status at_leader, Blob* blob);
@@ -63,8 +63,8 @@ Status tell(const Members& members, int leader, Status at_leader, Blob* blob);
 Status connect_groups(const Members& members, int leader, Status at_leader, Line* line, Ref<Group> local,
                       const Ref<Errhandler>& errhandler, Ref<Communicator>* result);
 
-// Data that two connected groups need to agree and create their communicator. The leaders exchange messages in this
-// context with this tag.
+// Data that two connected groups need to agree on a context and create their communicator. The leaders exchange
+// messages in this context with this tag.
 struct Bridge {
   int leader = 0;          // index in the local members
   int remote_leader = -1;  // process

@@ -1,7 +1,7 @@
 // Consensus: the surviving members of a communicator agree on an outcome, which is the same for all of them even if
 // others fail meanwhile (consensus_member.hpp). Works on a revoked communicator, and with failed members.
 //
-// All members start the consensus operations of a communicator in the same order, in which they are numbered. Messages
+// All members start the consensus operations of a communicator in the same order; this order numbers them. Messages
 // that arrive before this process has started the operation are kept; outcomes are remembered for members whose leader
 // has failed (rest_context()). Threads: library lock.
 #pragma once

@@ -45,7 +45,8 @@ p2p::Task agree_on_context(Agreement agreement, std::uint32_t* context, std::uin
 // Releases a context. Contexts that exist from the start stay taken.
 void release_context(std::uint32_t context) noexcept;
 // Defers the release of the context of a communicator that has had consensus operations (consensus.hpp), because other
-// members may still send messages of these. It is released once enough later ones have been deferred.
+// members may still send messages of these operations. The context is released once enough later contexts have been
+// deferred.
 void rest_context(std::uint32_t context);
 // Marks as taken the context of a communicator that remains from an earlier use of MPI.
 void keep_context(std::uint32_t context);

@@ -13,7 +13,7 @@ namespace hr::comm {
 // MPI_Comm_dup (`hints` null) and MPI_Comm_dup_with_info: copies groups, topology and, with their copy callbacks,
 // attributes, but neither hints nor name. If a copy callback fails, returns its code and creates no communicator.
 Status dup(Communicator& comm, const Info* hints, Ref<Communicator>* result);
-// MPI_Comm_idup: *result may be used when the request is complete. Attributes are copied before this returns.
+// MPI_Comm_idup: *result may be used when the request is complete. Attributes are copied before idup() returns.
 Status idup(Communicator& comm, const Info* hints, Ref<Communicator>* result, p2p::Request** request);
 
 // MPI_Comm_create. Errors: MPI_ERR_GROUP if the group is not part of the local group.
@@ -48,11 +48,11 @@ Status intercomm_merge(Communicator& comm, bool high, Ref<Communicator>* result)
 // --- Topologies (chapter 8). Ranks are never reordered. Processes that are not in the grid or graph receive an empty
 // *result. Errors: MPI_ERR_COMM for an intercommunicator ---
 
-// Errors: MPI_ERR_DIMS: a dimension is not positive, or there are more nodes than processes.
+// Errors: MPI_ERR_DIMS if a dimension is not positive, or there are more nodes than processes.
 Status cart_create(Communicator& comm, std::vector<int> dims, std::vector<bool> periods, Ref<Communicator>* result);
 // Errors: MPI_ERR_TOPOLOGY if `comm` has no Cartesian topology.
 Status cart_sub(Communicator& comm, const int* remain, Ref<Communicator>* result);
-// Errors: MPI_ERR_ARG: see check_graph(), or more nodes than processes.
+// Errors: MPI_ERR_ARG as for check_graph(), and if there are more nodes than processes.
 Status graph_create(Communicator& comm, std::vector<int> index, std::vector<int> edges, Ref<Communicator>* result);
 // Errors: MPI_ERR_RANK for a neighbor outside the communicator (such as MPI_PROC_NULL).
 Status dist_graph_create_adjacent(Communicator& comm, DistGraph::Edges in, DistGraph::Edges out, bool weighted,

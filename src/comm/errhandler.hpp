@@ -23,8 +23,8 @@ enum class ErrhandlerTarget : std::uint8_t { kAny, kCommunicator, kSession, kWin
 class Errhandler final : public Object {
  public:
   static constexpr ObjectKind kKind = ObjectKind::kErrhandler;
-  // Created by bind/ around the program's function. It may change both arguments (MPI passes pointers to them): changes
-  // to *handle are ignored; *code becomes the result of the MPI call.
+  // Created by bind/ around the program's function. The function may change both arguments (MPI passes pointers to
+  // them). Changes to *handle are ignored; *code becomes the result of the MPI call.
   using Function = std::function<void(void** handle, int* code)>;
 
   Errhandler(ErrhandlerKind kind, ErrhandlerTarget target, Function function)
@@ -50,7 +50,7 @@ Ref<Errhandler> create_errhandler(ErrhandlerTarget target, Errhandler::Function 
 // Errors: MPI_ERR_ERRHANDLER if `handler` was created for another kind of object.
 Status check_errhandler(const Errhandler& handler, ErrhandlerTarget target);
 
-// Returns the error class of a code, whose upper bits hold the slot of the detail text, set by bind/ (ADR 1).
+// Returns the error class of a code. The upper bits hold the slot of the detail text, set by bind/ (ADR 1).
 constexpr int error_class_of(int code) noexcept { return code & 0xffff; }
 
 // Raises `code` (as the program will see it; never MPI_SUCCESS) on an object whose handle is `handle`. `text`: message

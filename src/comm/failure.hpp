@@ -6,8 +6,8 @@
 // keeps its meaning.
 //
 // A revoked communicator can no longer be used for communication by any of its members. Every member that receives the
-// message that revokes it forwards that message, so that it reaches all survivors even if the process that revoked it
-// fails meanwhile.
+// revocation message forwards it, so that the message reaches all survivors even if the process that revoked the
+// communicator fails meanwhile.
 // Pending operations on it end with MPIX_ERR_REVOKED. Calls that communicate do not find its handle
 // (ObjectKind::kRevokedCommunicator), so that calls on other communicators have no extra cost. Agreement and shrinking
 // (consensus.hpp, shrink.hpp) still work. Threads: library lock.

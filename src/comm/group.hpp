@@ -23,8 +23,8 @@ namespace hr::comm {
 class Group final : public Object {
  public:
   static constexpr ObjectKind kKind = ObjectKind::kGroup;
-  // `procs`: a range, or a view of `table`, of which the group takes ownership. `own_rank`: this process's rank in the
-  // group; abi::kUndefined if it is not a member.
+  // `procs`: a range, or a view of `table`. The group takes ownership of `table`. `own_rank`: this process's rank in
+  // the group; abi::kUndefined if it is not a member.
   Group(ProcList procs, std::vector<int> table, int own_rank, std::shared_ptr<p2p::BufferPool> session_buffer = nullptr)
       : Object(kKind),
         procs_(procs),
@@ -48,7 +48,7 @@ class Group final : public Object {
 };
 
 // Creates a group of these processes, and finds the caller's own rank. An empty group is MPI_GROUP_EMPTY itself.
-// Communicators created from the group belong to this session, or to that of `origin`.
+// Communicators created from the group belong to the session of `session_buffer`, or to that of `origin`.
 Ref<Group> make_group(std::vector<int> procs, std::shared_ptr<p2p::BufferPool> session_buffer = nullptr);
 inline Ref<Group> make_group(std::vector<int> procs, const Group& origin) {
   return make_group(std::move(procs), origin.session_buffer());
@@ -58,7 +58,8 @@ inline Ref<Group> group_of(const ProcList& procs, const Group& origin) {
   return group_of(procs, origin.session_buffer());
 }
 
-// Return MPI_GROUP_EMPTY, and the object behind its ABI value (nullptr for MPI_GROUP_NULL and unknown values).
+// group_empty() returns MPI_GROUP_EMPTY, predefined_group() the object behind an ABI value (nullptr for MPI_GROUP_NULL
+// and unknown values).
 Group& group_empty() noexcept;
 Group* predefined_group(std::uintptr_t abi_value) noexcept;
 

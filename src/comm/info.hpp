@@ -21,8 +21,8 @@ class Info final : public Object {
   static constexpr ObjectKind kKind = ObjectKind::kInfo;
   Info() noexcept : Object(kKind) {}
 
-  // Errors: MPI_ERR_INFO_KEY, MPI_ERR_INFO_VALUE if the string is empty, or longer than MPI_MAX_INFO_KEY - 1 or
-  // MPI_MAX_INFO_VAL - 1.
+  // Errors: MPI_ERR_INFO_KEY if the key is empty or longer than MPI_MAX_INFO_KEY - 1; MPI_ERR_INFO_VALUE if the value
+  // is longer than MPI_MAX_INFO_VAL - 1.
   Status set(std::string_view key, std::string_view value);
   // Returns the value, valid until the info changes; nullptr if there is no such key.
   [[nodiscard]] const std::string* get(std::string_view key) const noexcept;
@@ -48,7 +48,7 @@ Status check_info_key(std::string_view key);
 // Returns MPI_INFO_ENV (section 11.2.1), which describes how this process was started. It exists before and after
 // initialisation.
 Info& info_env();
-// MPI_Info_create_env: creates an info with the same keys; the command line is that of argv, if given (argc > 0).
+// MPI_Info_create_env: creates an info with the same keys. If argc > 0, the command line is that of argv.
 Ref<Info> create_info_env(int argc, char** argv);
 
 }  // namespace hr::comm

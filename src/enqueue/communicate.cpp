@@ -17,8 +17,9 @@ Status look_at(const void* buffer, Count count, const Datatype& type, View* view
   return layout::make_view(buffer, count, type, view);
 }
 
-// Calls look() to inspect buffers for the first time, with descriptions that may be cached; errors are confirmed.
-// *recalled: the description may be out of date.
+// Calls look() to inspect buffers for the first time. Descriptions may come from a cache; after an error with a cached
+// one, calls look() again without the cache. *recalled: true if a cached description was used, which may be out of
+// date.
 template <class Look>
 Status first_look(bool* recalled, const Look& look) {
   {
@@ -56,7 +57,7 @@ class Buffer {
   Count count_;
   Ref<Datatype> type_;
   std::uint64_t allocation_ = 0;  // the driver's number; 0: none
-  bool recalled_ = false;         // it may be that of an earlier allocation at the same address
+  bool recalled_ = false;         // allocation_ may be that of an earlier allocation at the same address
 };
 
 std::string peer_text(const char* what, const char* direction, int rank, int tag) {

@@ -8,8 +8,9 @@
 //
 // Operations of one stream start in the order in which they were enqueued. An operation that was enqueued while its
 // stream was captured belongs to the graph: it starts on every launch, until its communicator is freed. Errors of an
-// operation are reported by the next call of this layer on the communicator, as the call that enqueued it has returned;
-// the stream continues. Threads: library lock; functions that enqueue release it while the driver works.
+// operation are reported by the next call of this layer on the communicator, because the call that enqueued it has
+// already returned. The stream continues. Threads: library lock; functions that enqueue release it while the driver
+// works.
 #pragma once
 
 #include <span>
@@ -52,16 +53,17 @@ Status allreduce(const void* send, void* receive, Count count, layout::Datatype&
 Status start_all(std::span<p2p::Request* const> requests, comm::Communicator& comm);
 // Starts the requests and makes the stream wait for them, like start_all() and wait() but with fewer driver calls.
 Status run_all(std::span<p2p::Request* const> requests, comm::Communicator& comm);
-// Matches persistent messages with those of the other processes, which must also call this, so that streams can move
-// them without the library's threads (paired.hpp). Errors: MPI_ERR_REQUEST (a receive from any source or with any tag);
-// those of messages to the other processes.
+// Matches persistent messages and collective operations with those of the other processes, which must also call
+// match_all(), so that streams can execute them without the library's threads (matched.hpp). Errors: MPI_ERR_REQUEST (a
+// receive from any source or with any tag); those of messages to the other processes.
 Status match_all(std::span<p2p::Request* const> requests);
 // Makes the stream wait for an enqueued operation. A persistent request remains; any other is released, and the program
-// must no longer use its handle. Errors: MPI_ERR_REQUEST if it was not enqueued, or not in the capture in which this
-// call is made, whether or not it is complete.
+// must no longer use its handle. Errors: MPI_ERR_REQUEST if the request was not enqueued, or was enqueued in a capture
+// and this call is made outside it, or the reverse (even if the request is complete).
 Status wait(p2p::Request& request, StatusSink sink);
-// Makes streams wait, with few driver calls, for those of several operations that they can wait for together, and marks
-// these; wait() handles the others. Errors: those of wait(); the waits for marked operations are enqueued even then.
+// Makes streams wait for several operations with few driver calls: for those that they can wait for together, which are
+// marked (`done`). wait() handles the others. Errors: those of wait(); even after an error, the waits for marked
+// operations have been enqueued.
 struct Waiting {
   p2p::Request* request = nullptr;
   StatusSink sink;

@@ -17,8 +17,8 @@ namespace {
 
 using mem::device::Context;
 
-constexpr std::size_t kMemoryBytes = std::size_t{1} << 20;  // of each piece at least
-constexpr std::size_t kMostBytes = std::size_t{64} << 20;   // of all pieces
+constexpr std::size_t kMemoryBytes = std::size_t{1} << 20;  // minimum size of a piece
+constexpr std::size_t kMostBytes = std::size_t{64} << 20;   // maximum size of all pieces together
 
 // Finds or allocates memory with space for `bytes` more bytes, in the context used for memory at `where`.
 Status find_memory(const mem::Location& where, std::size_t bytes, MatchedMemory** found) {

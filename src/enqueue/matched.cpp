@@ -20,7 +20,7 @@ using mem::device::Context;
 using mem::device::Current;
 using mem::device::StreamOperation;
 
-// The requests of one call by kind: the driver gets the work of several pairs at once.
+// The requests of one call, grouped by kind, so that the driver gets the work of several pairs at once.
 class Kinds {
  public:
   // Memory of one call, kept for the next calls of the thread. See base/status.cpp for why only the pointer is
@@ -56,9 +56,9 @@ class Kinds {
     return launches_;
   }
 
-  // True if one kernel can start all requests and wait for them. There must be at most one collective operation, and no
-  // message beside it: a kernel that waits for one would delay the start of the next, on which another rank's wait for
-  // the first may depend.
+  // True if one kernel can start all requests and wait for them. There must be either only messages or a single
+  // collective operation: a kernel that waits for one operation would delay the start of the next, and another rank's
+  // wait for the first may depend on that start.
   [[nodiscard]] bool fit_one_kernel() const {
     const std::size_t messages = sends_.size() + receives_.size();
     if (allreduces_.size() + longs_.size() + (messages != 0 ? 1 : 0) != 1) return false;
@@ -128,7 +128,7 @@ Status can_complete(const Matched& matched) {
 }
 
 void note_error(const Matched& matched, Status status, Attached& attached) {
-  // Calls on a revoked communicator report this themselves.
+  // Calls on a revoked communicator report the revocation themselves.
   if (status.ok() || status == Errc::kRevoked) return;
   attached.note_error(status, "an enqueued " + matched.text() + " failed: " + take_detail());
 }
@@ -174,7 +174,7 @@ bool is_done_with(const OpenBuffers& buffers) {
          (stream.capture(&capture).ok() && capture == mem::device::ProgramStream::Capture::kNone && stream.idle());
 }
 
-// A wait on the host would find the request complete too early.
+// Makes waits on the host fail, because they would find the request complete too early.
 void refuse_wait_of_host(p2p::Request& request, const Matched& matched) {
   p2p::Completion refused;
   refused.error =

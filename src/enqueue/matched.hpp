@@ -10,8 +10,8 @@
 // If one of the other processes fails, or the communicator is revoked, the service releases the request: its stream no
 // longer waits, and no data moves.
 //
-// Owner: the request, in place of its state, which it keeps. The memory of all sides stays until finalize(), as a graph
-// may still refer to it. Threads: library lock.
+// Owner: the request. Takes the place of the request's state, and keeps that state in before_. The memory of all sides
+// stays until finalize(), because a graph may still refer to it. Threads: library lock.
 #pragma once
 
 #include <memory>
@@ -59,13 +59,13 @@ class Matched : public p2p::RequestState {
   p2p::Completion result_;  // of a wait
   mem::Location where_;     // location of the words, for the library's own work
   mem::device::ContextHandle context_ = nullptr;
-  // Polls the words before the stream waits for them (kernels/matched_look.cu). Null if the kernel waits, or if polling
-  // would only take time from a process on the same device.
+  // Kernel that polls the words before the stream waits for them (kernels/matched_look.cu). Null if the kernel waits,
+  // or if polling would only take time from a process on the same device.
   mem::device::FunctionHandle look_ = nullptr;
-  Ref<Stream> stream_;     // that started it last
-  bool started_ = false;   // and is not waited for
+  Ref<Stream> stream_;     // stream that started the request last
+  bool started_ = false;   // started, and not yet waited for
   bool captured_ = false;  // the start belongs to a graph
-  bool in_graph_ = false;  // some start does
+  bool in_graph_ = false;  // one or more starts belong to a graph
   bool released_ = false;
 
  protected:
@@ -77,7 +77,7 @@ class Matched : public p2p::RequestState {
 [[nodiscard]] Matched* matched_of(const p2p::Request& request);
 
 // For start_all(), run_all() and wait(). *waited (null: do not wait): set to true if a single kernel starts the
-// requests and waits for them; otherwise wait_matched() must be called.
+// requests and waits for them, else to false: the caller must then call wait_matched().
 Status start_matched(std::span<p2p::Request* const> requests, Attached& attached, bool captured, bool* waited);
 // All of these must have been started in one stream, in a capture or not, and check_wait() must have been called.
 Status wait_matched(Stream& stream, std::span<Waiting* const> all);
@@ -98,7 +98,7 @@ bool map_operand(mem::device::Context& device, int proc, const Operand& operand,
 
 // One process's part in a match, as sent to another process.
 struct Card {
-  std::uint64_t able = 0;      // 0: not at all
+  std::uint64_t able = 0;      // 0: this process cannot take part
   std::uint64_t kernel = 0;    // nonzero: a kernel may wait in the stream
   std::uint64_t locality = 0;  // of the memory's device
   std::uint64_t bytes = 0;     // size of the message or the vector
@@ -108,7 +108,7 @@ struct Card {
   Operand operands[2];  // of an operation on the program's buffers
 };
 
-// Another process of a match. Cards sent to it and received from it have these tags.
+// Another process of a match. Cards sent to it have the tag `out`, cards received from it the tag `in`.
 struct Side {
   int proc = -1;
   int rank = -1;
@@ -127,10 +127,12 @@ struct Match {
 
   // Checks whether this process can take part, allocates memory, and fills in its cards.
   virtual void prepare() = 0;
-  // Maps the memory of the other processes, whose cards have arrived. Returns null if that cannot be done.
+  // Maps the memory of the other processes, whose cards have arrived. Returns null if the memory cannot be mapped, or
+  // if streams should not execute the request (cards do not fit together, or the general method is faster).
   virtual std::unique_ptr<Matched> connect() = 0;
 
-  // Finds the context of `where`, and loads a kernel. False if there is none.
+  // Finds the context of `where`, and loads a kernel. False if this fails, or if streams cannot wait for words in
+  // device memory.
   bool open(const char* kernel, mem::device::Context** device, mem::device::FunctionHandle* function) const;
   // Allocates memory that begins with `first`, and exports it to all sides. The device's context must be current.
   Status take_memory(std::size_t bytes, std::span<const std::byte> first);

@@ -14,8 +14,7 @@ using kernels::MatchedWords;
 using mem::device::Context;
 using mem::device::Current;
 
-// Maximum size of vectors that go through slots; longer vectors do so if everything that a rank puts is at most
-// kMostPutBytes.
+// Maximum size of vectors that go through slots; longer vectors also do if a rank puts at most kMostPutBytes in all.
 constexpr std::size_t kMostBytes = 8192;
 constexpr std::size_t kMostPutBytes = 65536;
 constexpr const char* kPut = "hr_matched_put";
@@ -63,7 +62,7 @@ struct AllreduceMatch final : Match {
     }
   }
 
-  // Returns the address of the slots, of which that of rank 0 comes first.
+  // Returns the address of the slots; the slot of rank 0 comes first.
   [[nodiscard]] std::uint64_t slots_at(std::uint64_t base) const { return base + kWordBytes; }
   // Distance between slots in bytes, with or without lines.
   [[nodiscard]] std::uint64_t slot(bool lines) const {

@@ -1,11 +1,11 @@
 // MatchedAllreduce: a persistent allreduce of a short vector among devices of one host that MPIX_Matchall has matched.
-// Internal to enqueue/. For longer ones see matched_long.hpp.
+// Internal to enqueue/. For longer vectors see matched_long.hpp.
 //
 // Each rank owns two slots for the vector of each rank. When a stream reaches the start, a kernel puts the rank's
 // vector into its slot at every rank, over peer memory; the wait waits for the vectors of the others, and a kernel
 // combines all of them in rank order, so that all ranks get bitwise identical results (kernels/matched_allreduce.cu).
-// The start waits for nothing: the slots that it writes were last used two reductions ago, and all ranks have finished
-// that one, as they have since put their vectors for the last one.
+// The start waits for nothing. The slots that it writes were last used two reductions ago, and all ranks have finished
+// that reduction, because they have since put their vectors for the last one.
 //
 // Owner, threads: see matched.hpp.
 #pragma once

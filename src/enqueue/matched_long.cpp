@@ -21,8 +21,8 @@ constexpr const char* kCopy = "hr_matched_long_copy";
 constexpr std::uint32_t kCardContext = comm::kSurvivorsContext + 4;
 // Shares begin at multiples of this number of elements, so that no 16-byte vector crosses from one share to the next.
 constexpr std::uint64_t kShareElements = 64;
-// Maximum number of elements if buffers whose offsets modulo 16 differ are moved element by element, for which the
-// general method uses more blocks.
+// Maximum number of elements if they must be moved one by one, because the buffers' offsets modulo 16 differ. For more
+// elements, the general method is faster, because it uses more blocks.
 constexpr std::uint64_t kMostByElements = std::uint64_t{64} << 10;
 constexpr std::uint64_t kVector = 16;
 constexpr std::uint64_t kMostBlocks = 32;
@@ -100,7 +100,7 @@ std::uint64_t longest_share(const kernels::MatchedLong& work) {
   return longest;
 }
 
-// Returns how the addresses of the shares let a kernel access elements of `bytes` bytes. All ranks see the same
+// Returns how a kernel can access elements of `bytes` bytes at the addresses of the shares. All ranks see the same
 // offsets.
 kernels::ReduceAccess access_of(const kernels::MatchedLong& work, std::uint64_t bytes) {
   std::uint64_t all = 0, differs = 0, odd = 0;
@@ -261,7 +261,7 @@ struct LongMatch final : Match {
     return true;
   }
 
-  // Returns the size of the widest elements, 8, 4 or 1 bytes, of which all buffers and blocks consist.
+  // Returns the size of the widest elements (8, 4 or 1 bytes) into which all buffers and blocks can be divided.
   [[nodiscard]] std::uint64_t widest_element(const Buffers& all) const {
     std::uint64_t bits = call_.bytes;
     for (int rank = 0; rank < call_.size(); ++rank) bits |= all.from[index_of(rank)] | all.to[index_of(rank)];
@@ -280,7 +280,7 @@ struct LongMatch final : Match {
 }  // namespace
 
 MatchedLong::~MatchedLong() {
-  if (state == nullptr) return;  // the end of the session has closed them
+  if (state == nullptr) return;  // the end of the session has closed the buffers
   buffers_.where = where_;
   buffers_.stream = stream_;
   buffers_.in_graph = in_graph_;

@@ -7,7 +7,7 @@
 // kernels may wait.
 //
 // Shares: for allgather and reduce_scatter, the blocks of the ranks; for allreduce, equal parts of the vector; for
-// bcast, equal parts for all ranks except the root, each of which fetches its own part and passes it to the others.
+// bcast, equal parts for all ranks except the root; each of these ranks fetches its part and passes it to the others.
 //
 // Owner, threads: see matched.hpp. The other ranks' buffers stay open until nothing can refer to them: see
 // close_buffers().

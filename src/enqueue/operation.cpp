@@ -22,7 +22,7 @@ LayerState<State> state;
 namespace {
 
 // Maximum number of operations enqueued in one stream and not started; beyond it, the call waits. The driver's queue
-// holds about as many, and then blocks the calling thread.
+// holds about as many; when it is full, the driver blocks the calling thread.
 constexpr std::size_t kMostQueued = 512;
 
 // Maximum number of streams in which kernels wait at the same time. Each kernel has a few blocks, so together they
@@ -80,8 +80,8 @@ Status unlocked(const Driver& call) {
   return status;
 }
 
-// Submits work to the device: the driver may wait for space in the stream, which this library must keep moving. The
-// queue keeps the order in which threads append.
+// Submits work to the device without the library lock: the driver may wait for space in the stream, and only this
+// library can keep the stream moving. The queue keeps the order in which threads append.
 Status append_unlocked(Stream& stream, std::span<StreamOperation> work) {
   return unlocked([&] { return stream.device_.append(work); });
 }

@@ -33,8 +33,8 @@ class Operation {
   virtual void drop(p2p::Request* inner) {
     if (inner != nullptr) p2p::release_request(inner);
   }
-  // Called when the program has freed the communicator of a graph's operation, which is not started again: releases
-  // what would keep the communicator alive.
+  // Releases what would keep the communicator alive. Called when the program has freed the communicator of a graph's
+  // operation; the operation is not started again.
   virtual void forget() {}
   // Name for error messages: "send to rank 3 with tag 7".
   [[nodiscard]] virtual std::string what() const = 0;
@@ -47,9 +47,9 @@ class Operation {
   bool waits_to_begin_ = false;  // the stream continues once the operation has started
   bool waited_ = false;          // the stream waits for it
   bool running_ = false;
-  unsigned rounds_ = 0;                   // in which it was running
+  unsigned rounds_ = 0;                   // rounds of progress in which it was running
   bool done_ = false;                     // never in a graph
-  std::vector<OperationPointer> others_;  // start with this one
+  std::vector<OperationPointer> others_;  // operations that start with this one
   p2p::Request* inner_ = nullptr;
   p2p::Request* outer_ = nullptr;  // the program's request, with a reference; null: there is none
   StatusSink sink_;
@@ -131,7 +131,7 @@ Status attached_to(comm::Communicator& comm, Attached** attached);
 // Reports whether the stream is captured. Errors: MPI_ERR_OTHER (its context was destroyed, its capture is broken),
 // MPI_ERR_UNSUPPORTED_OPERATION if the driver cannot capture the operations of append().
 Status check_capture(Stream& stream, bool* captured);
-// Puts operations that start together at the end of the stream, and, if `waits`, the waits for their ends.
+// Appends operations that start together to the stream and, if `waits` is true, the waits for their ends.
 Status append(Attached& attached, std::span<const OperationPointer> operations, bool waits, bool captured);
 // A kernel with one parameter.
 struct Launch {
@@ -142,7 +142,8 @@ struct Launch {
 // Appends kernels, waits, and more kernels to the stream.
 Status append_work(Stream& stream, std::span<const Launch> before, std::span<mem::device::StreamOperation> waits,
                    std::span<const Launch> after);
-// Returns an error if a wait for `what`, which was enqueued in a capture or not, cannot be appended now.
+// Returns an error if a wait for `what` cannot be appended now. `enqueued_in_capture`: `what` was enqueued in a
+// capture.
 Status check_wait(Stream& stream, bool enqueued_in_capture, const char* what);
 // Appends waits for operations of the stream. check_wait() must have been called.
 Status append_waits(Stream& stream, std::span<const OperationPointer> operations);

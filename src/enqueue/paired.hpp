@@ -2,14 +2,14 @@
 //
 // The receiver owns two slots. When the sender's stream comes to a start, a kernel copies the message into a free slot
 // over peer memory; when the receiver's stream comes to a wait, it waits for a full slot, and a kernel copies the
-// message out. The start of a receive takes no work, and the wait for a send waits until a slot is free for the next
+// message out. The start of a receive needs no work, and the wait for a send waits until a slot is free for the next
 // one. Both sides count their ready slots in their own memory (kernels/paired_arguments.hpp). So a send waits until the
-// receive before its own is complete, and a program that does not rely on buffers has completed that one, as it has
-// started the receive of this send.
+// receive before its own is complete. A program that does not rely on buffers has completed that receive, because it
+// has started the receive of this send.
 //
-// If kernels wait, the kernel of a start waits for its free slot, normally a moment, and the wait for a send takes no
-// work. Such a start may wait for the receive two before its own, which is complete in every program that can continue
-// under the rule above.
+// If kernels wait, the kernel of a start waits for its free slot, normally only briefly, and the wait for a send needs
+// no work. Such a start may wait for the receive two before its own, which is complete in every program that can
+// continue under the rule above.
 //
 // Owner, threads: see matched.hpp.
 #pragma once

@@ -84,7 +84,8 @@ bool begin_launched() {
   return moved;
 }
 
-// A graph was launched although the communicator of its operations was freed: its stream continues without them.
+// Lets a stream continue if a graph was launched after the communicator of its operations was freed. The operations do
+// nothing.
 void end_orphans() {
   for (const OperationPointer& first : state->orphans) {
     if (!first->place_.reached()) continue;

@@ -16,7 +16,7 @@ std::optional<unsigned> digit(char text) noexcept {
   return static_cast<unsigned>(found - kDigits);
 }
 
-// Reads the bytes of a handle; false if the text does not consist of that many pairs of hexadecimal digits.
+// Reads the bytes of a handle; false if the text does not consist of `bytes` pairs of hexadecimal digits.
 bool read_hex(std::string_view text, void* to, std::size_t bytes) noexcept {
   if (text.size() != 2 * bytes) return false;
   for (std::size_t i = 0; i < bytes; ++i) {
@@ -27,7 +27,7 @@ bool read_hex(std::string_view text, void* to, std::size_t bytes) noexcept {
   return true;
 }
 
-// Returns the type of the streams of the devices that are here.
+// Returns the name of the stream type of the devices on this host.
 const char* stream_type() {
   const mem::device::Driver* const driver = mem::device::find_driver();
   return driver == nullptr ? "cudaStream_t" : driver->names.stream_type;

@@ -1,7 +1,7 @@
-// Stream: MPIX_Stream, a device stream that the program attaches to communicators; without one, just a name.
+// Stream: MPIX_Stream, a device stream that the program attaches to communicators; without a device, only a handle.
 //
 // Owner: reference counted; each of its communicators holds a reference. The program owns the device's stream, which
-// must outlive what is enqueued. Threads: library lock.
+// must outlive the operations enqueued in it. Threads: library lock.
 #pragma once
 
 #include <deque>

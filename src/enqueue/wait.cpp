@@ -46,7 +46,8 @@ Status finish(Attached& attached) {
 
 // Waits that one stream can be given together.
 struct Pending {
-  // Continues with another stream, or with operations outside the capture; checks its state once.
+  // Switches to another stream, or between operations in the capture and outside it. Checks the stream's state once,
+  // and appends the waits collected so far.
   template <class Text>
   Status expect(Stream& other, bool in_capture, const Text& text) {
     if (stream == &other && captured == in_capture) return kOk;
@@ -94,7 +95,7 @@ Status wait(p2p::Request& request, StatusSink sink) {
   HR_TRY(wait_together(one));
   if (one[0].done) return kOk;
   const Served served = served_for(request);
-  // Comes first, so that the result does not depend on whether the operation is complete.
+  // This check comes first, so that the result does not depend on whether the operation is complete.
   if (served.stream != nullptr) {
     const std::string what = served.operation == nullptr ? request.state_->what() : served.operation->what();
     HR_TRY(check_wait(*served.stream, served.captured, what.c_str()));

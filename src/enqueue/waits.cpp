@@ -11,7 +11,7 @@ namespace hr::enqueue {
 namespace {
 
 constexpr std::size_t kMostNamed = 8;
-// Each thread of the process is asked, and each asks here.
+// Minimum time between two reports: every thread of the process is asked, and each calls ask_for_waits().
 constexpr double kPauseSeconds = 1;
 
 std::atomic<std::uint32_t> asked{0};

@@ -9,9 +9,9 @@
 // every other word is in pinned memory. Streams then compare numbers without regard to wrap-around, so words that have
 // counted up to the highest number are replaced.
 //
-// Owner: a WordPool, which lives until finalize(), as a stream may still wait for the words, and a graph of the program
-// may still write to them. Memory order: the device's write of `start` is ordered after all earlier work of its stream;
-// the library reads it with acquire and writes with release. Threads: library lock.
+// Owner: a WordPool, which lives until finalize(), because a stream may still wait for the words, and a graph of the
+// program may still write to them. Memory order: the device's write of `start` is ordered after all earlier work of its
+// stream; the library reads it with acquire and writes with release. Threads: library lock.
 #pragma once
 
 #include <atomic>

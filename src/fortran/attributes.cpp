@@ -1,5 +1,5 @@
-// Attribute values between the languages. An integer that Fortran stores is put into a cell whose address is the
-// attribute in C. Equal values share a cell, and cells are never freed, so that copies of attributes made by C
+// Converts attribute values between C and Fortran. An integer that Fortran stores is put into a cell whose address is
+// the attribute in C. Equal values share a cell, and cells are never freed, so that copies of attributes made by C
 // functions stay valid. Threads: any.
 #include <mutex>
 #include <unordered_map>

@@ -41,7 +41,7 @@ Handle handle(int number) noexcept {
   return made;
 }
 
-// Memory for `count` elements: in the object if it is large enough, as for most calls, else from the heap.
+// Memory for `count` elements: inside the object if they fit, as in most calls, else on the heap.
 template <class T, std::size_t kHere = 64>
 class Elements {
  public:

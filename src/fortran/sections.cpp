@@ -136,7 +136,7 @@ MPI_Datatype first(Maker& maker, const Shape& shape, MPI_Count count, MPI_Dataty
   for (int i = 1; i < shape.rank; ++i) inner[i] = inner[i - 1] * shape.extent[i - 1];
   MPI_Datatype whole[kMaxRank + 1];  // types of all elements of the lower dimensions
   whole[0] = element;
-  MPI_Datatype rest = MPI_DATATYPE_NULL;  // the first `covered` elements
+  MPI_Datatype rest = MPI_DATATYPE_NULL;  // before round i: the first count % inner[i] elements
   for (int i = 0; i < shape.rank; ++i) {
     const MPI_Count full = count / inner[i] % shape.extent[i];
     const bool top = i + 1 == shape.rank;
@@ -152,8 +152,8 @@ MPI_Datatype first(Maker& maker, const Shape& shape, MPI_Count count, MPI_Dataty
 
 constexpr MPI_Count kAnyNumber = -1;  // any number of elements
 
-// Cache of a thread's recent datatypes of sections, as creating and committing one takes longer than sending a short
-// message. Only predefined element types are used as keys, as the handle of another type may be reused.
+// Cache of a thread's recent datatypes of sections, because creating and committing one takes longer than sending a
+// short message. Only predefined element types are used as keys, because the handle of another type may be reused.
 struct Known {
   Shape shape;
   MPI_Count count = 0;
@@ -162,7 +162,7 @@ struct Known {
 };
 constexpr std::size_t kKnown = 16;
 // A single word per thread, so that it fits into the static thread-local storage of the initial-exec model. The table
-// is not freed when the thread ends, as its datatypes may be in use.
+// is not freed when the thread ends, because its datatypes may be in use.
 __attribute__((tls_model("initial-exec"))) thread_local Known* known = nullptr;
 
 bool same(const Shape& a, const Shape& b) noexcept {

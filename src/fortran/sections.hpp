@@ -41,8 +41,8 @@ class Section {
     *count = static_cast<Count>(wide);
     return code;
   }
-  // Replaces *type so that any number of elements, at any position, can be described. Copies the section if no datatype
-  // can do that.
+  // Replaces *type so that any number of elements, at any position, can be described. Copies the section if there is no
+  // such datatype.
   int elements(MPI_Datatype* type);
   // Copies the section, if the datatype must stay unchanged.
   int copy();

@@ -1,7 +1,7 @@
 // Addresses that mean MPI_BOTTOM, MPI_STATUS_IGNORE and the like in Fortran programs (MPI 5.0 section 2.5.4).
 //
-// mpif.h and the modules declare them as common blocks and variables with these C names. An executable that uses them
-// contains them, and the library's references are resolved to those.
+// mpif.h and the modules declare the objects at these addresses as common blocks and variables with the C names below.
+// An executable that uses the objects contains them, and the library's references resolve to the executable's copies.
 #pragma once
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 // and the sizes of the types. An MPI library that already has them is left unchanged.
 //
 // Headrace accepts them before it is initialised, so that a main program in C needs to do nothing. Other MPI libraries
-// with the standard ABI accept them only after initialisation, and get them when Fortran initialises them.
+// with the standard ABI accept them only after initialisation, and get them when MPI is initialised from Fortran.
 #include "fortran/start.hpp"
 
 #include <atomic>

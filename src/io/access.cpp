@@ -1,4 +1,4 @@
-// The forms of a data access.
+// Blocking, non-blocking and split data accesses, and the file pointers.
 #include <utility>
 
 #include "base/abi.hpp"

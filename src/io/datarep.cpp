@@ -18,8 +18,8 @@ const Representation kNative{"native", true, false, {}, {}, {}};
 const Representation kInternal{"internal", true, false, {}, {}, {}};
 const Representation kExternal32{"external32", false, true, {}, {}, {}};
 
-// Elements in memory that the CPU can access, in the layout of their type, for the program's functions; for device
-// memory, in a copy of all bytes that they span.
+// A view's elements in memory that the CPU can access, in the layout of their type, for the program's functions. For
+// device memory, a copy of all bytes that the elements span.
 class HostElements {
  public:
   explicit HostElements(const layout::View& view) : view_(view) {}

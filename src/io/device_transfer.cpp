@@ -124,7 +124,7 @@ class Transfer {
                     : read_contiguous(place, host, to->bytes, &to->moved);
     });
   }
-  // Only data that follows on what has been moved counts.
+  // Counts only data that directly follows the data counted before.
   void end_job(Piece& piece) {
     piece.phase = Phase::kFree;
     const Status ended = piece.job.result();

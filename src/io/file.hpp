@@ -23,8 +23,8 @@ namespace hr::io {
 
 class SharedWords;
 
-// Distributes an error of any member to all of them; when the task ends, all have called this. A member that already
-// has an error keeps it, with its error message.
+// Distributes an error of any member to all of them; when the task ends, all members have called agree(). A member that
+// already has an error keeps it, with its error message.
 [[nodiscard]] p2p::Task agree(comm::Members members, Status* status);
 
 // A split collective in progress.

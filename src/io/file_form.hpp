@@ -1,9 +1,9 @@
 // File form: the form of a datatype in a file whose data representation has different widths from memory (MPI 5.0
 // sections 14.5.2 and 14.5.3).
 //
-// It is constructed in the same way, but from contiguous bytes instead of the predefined types. Arguments that count
-// extents then count extents in the file; displacements in bytes stay as given, because the program computes them with
-// MPI_File_get_type_extent.
+// The file form is constructed like the datatype, but from contiguous bytes instead of the predefined types. Arguments
+// that count extents then count extents in the file; displacements in bytes stay as given, because the program computes
+// them with MPI_File_get_type_extent.
 #pragma once
 
 #include "base/object.hpp"

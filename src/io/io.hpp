@@ -70,9 +70,9 @@ struct Access {
 // (sequential mode), MPI_ERR_ARG (a bad offset, or not a whole number of etypes), those of make_view(); and
 // MPI_ERR_NO_SPACE, MPI_ERR_QUOTA, MPI_ERR_IO and so on from the system, with the bytes moved so far in the completion.
 Status run(File& file, const Access& access, p2p::Completion* completion);
-// *request: receives a reference, the caller's.
+// *request: receives a reference, which the caller owns.
 Status start(File& file, const Access& access, p2p::Request** request);
-// Split collectives, of which a file has at most one at a time. end() must have the same kind and buffer as begin().
+// Split collectives; a file has at most one at a time. end() must have the same kind and buffer as begin().
 Status begin(File& file, const Access& access);
 Status end(File& file, const Access& access, p2p::Completion* completion);
 

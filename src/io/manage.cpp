@@ -23,7 +23,7 @@ Status may_change(const File& file, Count bytes) {
   return kOk;
 }
 
-// Waits until all processes have called this, and lets process 0 call act() for all; then all return.
+// Waits until all processes have called do_once(), and lets process 0 call act() for all; then all return.
 template <class Do>
 Status do_once(File& file, Status status, Count bytes, Do&& act) {
   Count firsts = bytes;

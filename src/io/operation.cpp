@@ -153,7 +153,7 @@ Task Operation::claim() {
 }
 
 Task Operation::move() {
-  // In atomic mode accesses are serialized, but two-phase accesses to overlapping bytes would not be.
+  // Two-phase accesses to overlapping bytes are not serialized, so they are not used in atomic mode.
   const bool together = access_.collective && access_.pointer != Pointer::kShared && !file_->alone() && !file_->atomic_;
   if (together) {
     Task moving = two_phase(this);

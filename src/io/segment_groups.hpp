@@ -19,7 +19,7 @@ struct SegmentGroup {
 // Returns the groups of `bytes` bytes of the view's data from a position on.
 [[nodiscard]] std::vector<SegmentGroup> groups_of(const FileView& view, Count position, Count bytes);
 
-// Creates a committed datatype of these bytes, with its origin at byte `origin` of the file.
+// Creates a committed datatype of the bytes of the groups, with its origin at byte `origin` of the file.
 Status type_of(std::span<const SegmentGroup> groups, Count origin, Ref<layout::Datatype>* type);
 
 struct Interval {
@@ -27,8 +27,8 @@ struct Interval {
   Count last = 0;  // offset after the last byte
 };
 
-// Returns the intervals covered by at least one of the lists of groups, each in ascending order. Intervals at most
-// `gap` bytes apart are joined.
+// Returns the intervals covered by at least one of the lists of groups. Each list must be in ascending order. Intervals
+// at most `gap` bytes apart are joined.
 [[nodiscard]] std::vector<Interval> cover(std::span<const std::vector<SegmentGroup>> lists, Count gap);
 
 }  // namespace hr::io

@@ -1,9 +1,9 @@
 // SharedWords: words that the processes of a file share: the shared file pointer (MPI 5.0 section 14.4.4), and a lock
 // for accesses in atomic mode (section 14.6.1).
 //
-// On one host they are in shared memory, so no process takes part in another's access. If the processes are on several
-// hosts, process 0 holds the words and serves the others with messages (word_server.hpp); an access then waits until
-// that process makes progress, in a call or in its progress thread. Neither case needs a file-system lock.
+// On one host, the words are in shared memory, so no process takes part in another's access. If the processes are on
+// several hosts, process 0 holds the words and serves the others with messages (word_server.hpp); an access then waits
+// until that process makes progress, in a call or in its progress thread. Neither case needs a file-system lock.
 //
 // Owner: the File, from open to close. Threads: library lock. Words in shared memory are changed with atomic
 // operations; the holder of the lock sees everything that earlier holders have done.

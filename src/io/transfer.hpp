@@ -1,8 +1,8 @@
 // Transfer: moves data between memory and the bytes of a file that a view selects, without involving other processes.
 //
 // Segments of the file that are close together are read at once into a buffer, including the gaps, if that takes less
-// time than a call for each ("data sieving", hint romio_ds_read). Segments are written one at a time, because the bytes
-// in the gaps belong to others. Data in memory other than contiguous host memory passes through a buffer.
+// time than a call for each ("data sieving", hint romio_ds_read). Segments are written one at a time, because other
+// processes may write the bytes in the gaps. Data in memory other than contiguous host memory passes through a buffer.
 //
 // *done: number of bytes of the view's data that were moved, from the position on, even if there is an error; if it is
 // less than requested without an error, the file ended. Threads: any, if the memory is host memory; the layouts and the

@@ -58,7 +58,7 @@ struct Plan {
   [[nodiscard]] bool has_data_in(int member, const Interval& chunk) const noexcept;
 };
 
-// A process's part in a chunk.
+// Header of the message in which a process announces its part of a chunk.
 struct Header {
   static constexpr Count kInline = 4;
   Count bytes = 0;

@@ -30,7 +30,7 @@ Status WordServer::post() {
   return p2p::ireceive(bytes_view(&message_, sizeof message_), {comm_.context(), abi::kAnySource, 0}, &question_);
 }
 
-// Answers requests. Sending an answer may make progress, and so call this recursively.
+// Answers requests. Sending an answer may make progress, and so call serve() recursively.
 bool WordServer::serve() {
   if (serving_) return false;
   serving_ = true;

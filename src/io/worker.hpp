@@ -1,8 +1,9 @@
 // Worker: the thread that reads and writes files in the background, one job at a time.
 //
-// A job uses only host memory, descriptors and layouts, and nothing that the library lock protects. The submitter holds
-// its resources until the job is done, which is marked by a release store and tested by an acquire load. Owner: the
-// state of this layer; created for the first job. Threads: submit() under the library lock, from any thread.
+// A job uses only host memory, descriptors and layouts, and nothing that the library lock protects. The submitter keeps
+// the job's resources until the job is done. The end of a job is marked by a release store and tested by an acquire
+// load. Owner: the state of this layer; created for the first job. Threads: submit() under the library lock, from any
+// thread.
 #pragma once
 
 #include <atomic>

@@ -28,12 +28,12 @@ enum class Basic : std::uint8_t {
   kFloat32,
   kFloat64,
   kFloat80,
-  kFloat128,  // kFloat80: C's long double
+  kFloat128,  // kFloat80 above is C's long double
   kComplex16,
   kComplex32,
   kComplex64,
   kComplex80,
-  kComplex128,  // two of kFloat16, ...
+  kComplex128,  // kComplex16 is two of kFloat16, and so on
   kBool,        // C and C++ bool
   kLogical8,
   kLogical16,

@@ -90,9 +90,9 @@ class Layout {
   std::vector<Block> blocks;  // the pattern; never empty unless kEmpty; no block has length 0
   std::vector<Count> prefix;  // kBlocks: packed offset of each block in the pattern, and `pattern` at the end
   Count uniform = 0;          // kBlocks: the length of every block if they are equal, else 0
-  // kBlocks: the same bytes divided into segments of equal length, if these are not many more (as in a list of single
-  // elements, two of which happen to be adjacent) and their offsets fit. Then one kind of loop suffices, and it reads a
-  // quarter of the memory.
+  // kBlocks: the same bytes divided into segments of equal length, if there are not many more segments than blocks (as
+  // in a list of single elements in which two happen to be adjacent) and the offsets fit. Then one kind of loop
+  // suffices, and a list entry takes a quarter of the memory.
   Count piece = 0;  // length of these segments; 0 if there are none
   std::vector<std::int32_t> offsets;
   Count runs = 0;  // number of blocks of one element: product of the dims times blocks.size()
@@ -100,13 +100,13 @@ class Layout {
   Shape one;  // shape_of(*this, 1)
   // The host loops for the block, if there is only one, or for the pieces, if there are any; else null.
   const host::RunMoves* moves = nullptr;
-  std::shared_ptr<const host::Window> window;  // kBlocks: the pattern, if it fits one and the host has loops for it
+  std::shared_ptr<const host::Window> window;  // kBlocks: the pattern; null if no window fits or the host has no loops
 
   mutable std::unique_ptr<DeviceMetadata> device;
 };
 
 // Returns the shape of `count` elements; merges the elements' dimension with the outermost one if the two are
-// continuous. Their packed size must not overflow (make_view() has checked).
+// continuous. The packed size of the elements must not overflow (make_view() has checked this).
 Shape shape_of(const Layout& layout, Count count) noexcept;
 
 }  // namespace hr::layout

@@ -215,8 +215,8 @@ void find_pieces(Layout& layout) {
   Count piece = layout.blocks[0].length;
   for (const Block& block : layout.blocks) piece = std::min(piece, block.length);
   const auto blocks = static_cast<Count>(layout.blocks.size());
-  // Short pieces cost a fraction of what blocks of any length cost, so they pay even for a sorted selection in which
-  // half of the elements are adjacent to another one.
+  // Short pieces cost a fraction of what blocks of any length cost, so they pay off even for a sorted selection in
+  // which half of the elements are adjacent to another element.
   const Count most = piece >= 4 && piece <= 16 ? 3 * blocks : blocks + blocks / 4;
   if (layout.pattern / piece > most) return;
   std::vector<std::int32_t> offsets;

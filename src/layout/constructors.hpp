@@ -15,7 +15,7 @@
 
 namespace hr::layout {
 
-// Form of the constructor that was called, on which the result of MPI_Type_get_contents depends (section 5.1.13).
+// Form of the constructor that was called. The result of MPI_Type_get_contents depends on it (section 5.1.13).
 enum class CallForm : std::uint8_t { kPlain, kLarge };
 
 Status make_contiguous(Count count, Datatype& old, CallForm form, Ref<Datatype>* type);

@@ -15,7 +15,7 @@ Datatype::Datatype(const BasicType& type) : Object(kKind), basic_(type.basic), r
   set_typemap(leaf_typemap(type));
   contents_.combiner = abi::kCombinerNamed;
   name_ = type.name;
-  // Cannot fail, as a predefined type has at most two segments.
+  // Cannot fail, because a predefined type has at most two segments.
   (void)commit().ok();
 }
 

@@ -2,8 +2,9 @@
 // record of the constructor that created it (envelope, contents).
 //
 // Owner: reference counted; a derived type holds references to the types that it was constructed from; a pending
-// communication holds one to its type, so that the type may be freed before it completes (section 5.1.9). Predefined
-// types live for the whole process. Threads: immutable once committed, apart from name and attributes (library lock).
+// communication holds a reference to its type, so that the program may free the type before the communication completes
+// (section 5.1.9). Predefined types live for the whole process. Threads: immutable once committed, apart from name and
+// attributes (library lock).
 #pragma once
 
 #include <cstdint>

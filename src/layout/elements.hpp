@@ -28,7 +28,7 @@ struct LeafRun {
   Count stride;
 };
 
-// Calls visit(const LeafRun&) over a typemap, in its order.
+// Calls visit(const LeafRun&) for each run of a typemap, in typemap order.
 template <class Visit>
 void for_each_leaf(const Typemap& map, Count displacement, Visit&& visit) {
   switch (map.kind) {

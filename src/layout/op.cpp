@@ -91,8 +91,8 @@ constinit std::atomic<const PredefinedOps*> the_predefined_ops{nullptr};
   return fail(Errc::kOp, "%s is not defined for %s (MPI 5.0 section 6.9.2)", name, type.row_->name);
 }
 
-// Types for which other libraries have operations that the standard does not define (section 6.9.2) and on which
-// programs rely.
+// Types for which other libraries offer operations that the standard does not define (section 6.9.2). Programs rely on
+// these operations.
 struct TakenAsNumber {
   std::uintptr_t abi;
   const char* as;

@@ -49,16 +49,16 @@ class Op final : public Object {
 // Returns MPI_ERR_OP if the predefined operation is not defined for the type (table of section 6.9.2).
 Status check_op(const Op& op, const Datatype& type);
 
-// inout[i] = in[i] op inout[i] for `count` elements of `type`, both in memory that the CPU can access, not overlapping.
-// Predefined operations accept predefined types (MPI_ERR_OP otherwise), user operations the types that they were
-// written for; MPI_REPLACE accepts every committed type and any memory.
+// Computes inout[i] = in[i] op inout[i] for `count` elements of `type`. The CPU must be able to access both buffers,
+// which must not overlap. Predefined operations accept predefined types (MPI_ERR_OP otherwise), user operations the
+// types that they were written for; MPI_REPLACE accepts every committed type and any memory.
 Status apply(const Op& op, const void* in, void* inout, Count count, const Datatype& type);
-// apply() with a buffer for the result, which is `right` or overlaps neither operand: result[i] = left[i] op right[i].
+// Computes result[i] = left[i] op right[i]; otherwise like apply(). `result` is `right`, or overlaps neither operand.
 Status apply_to(const Op& op, const void* left, const void* right, void* result, Count count, const Datatype& type);
 
-// Predefined objects are created on first use and never freed, as their handles are constants, which programs may
-// use before MPI_Init and after MPI_Finalize. Returns the predefined operation behind an ABI constant (0x20..0x3f);
-// null for MPI_OP_NULL and unknown values.
+// Returns the predefined operation behind an ABI constant (0x20..0x3f); null for MPI_OP_NULL and unknown values.
+// Predefined objects are created on first use and never freed: their handles are constants, which programs may use
+// before MPI_Init and after MPI_Finalize.
 Op* predefined_op(std::uintptr_t abi_value) noexcept;
 // Returns the predefined datatype behind an ABI constant (0x200..0x3ff); null for MPI_DATATYPE_NULL and unknown values.
 Datatype* predefined_type(std::uintptr_t abi_value) noexcept;

@@ -17,7 +17,8 @@ Status too_large() {
   return fail(Errc::kCount, "the datatype's size or bounds do not fit 63 bits; use smaller counts or displacements");
 }
 
-// Collects the facts of a node from its parts, in integers wide enough that nothing overflows before it is checked.
+// Computes a node's size, bounds, alignment and leaves from its parts, in integers wide enough that nothing overflows
+// before it is checked.
 class Bounds {
  public:
   // Adds `copies` of `child`, `stride` apart, the first displaced by `displacement`.

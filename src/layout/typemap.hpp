@@ -1,9 +1,9 @@
 // Typemap: the sequence of (basic type, displacement) pairs of a datatype (MPI 5.0 section 5.1), as a tree.
 //
 // The tree keeps the order of the typemap and is never expanded: a vector of a million blocks is two nodes.
-// Datatype's facts (size, bounds) are computed here; the canonical layout, external32 and the counting of
-// elements read it. A node's bounds follow section 5.1.7: the lower bound is the smallest displacement, the upper bound
-// is padded to the strictest alignment of the basic types, but a resized type below (its markers) determines both
+// The size and bounds of a Datatype are computed here; the canonical layout, external32 and the counting of
+// elements read the tree. A node's bounds follow section 5.1.7: the lower bound is the smallest displacement, the upper
+// bound is padded to the strictest alignment of the basic types, but a resized type below (its markers) determines both
 // instead. The padding of a part counts toward the whole, so that a type never extends beyond the extent of a type
 // constructed from it (numpy's rule for nested records, which mpi4py's tests check). Owner: shared; a node holds its
 // children. Threads: immutable.

@@ -68,7 +68,7 @@ inline Status make_view(const void* buffer, Count count, const Datatype& type, V
   return kOk;
 }
 
-// make_view() for another buffer with the count and type of a view.
+// Makes a view of another buffer with the count and type of `other`; otherwise like make_view().
 inline Status make_view_like(const View& other, const void* buffer, View* view) {
   view->address = static_cast<std::byte*>(const_cast<void*>(buffer));
   view->count = other.count;
@@ -82,8 +82,8 @@ inline Status make_view_like(const View& other, const void* buffer, View* view) 
   return kOk;
 }
 
-// True if the address is valid and certainly host memory, as make_view() would find without querying the driver: one
-// comparison without a driver, some more with one (mem::known_host()).
+// True if the address is valid and certainly host memory: make_view() would not query the driver about it. Costs one
+// comparison if there is no driver, else a few more (mem::known_host()).
 inline bool surely_host(const void* address) noexcept {
   return reinterpret_cast<std::uintptr_t>(address) >= detail::kFirstValidAddress &&
          (!mem::detail::maybe_device || detail::known_host(address));

@@ -160,10 +160,9 @@ const Location* known(std::uintptr_t pointer, std::size_t bytes) noexcept {
   return nullptr;
 }
 
-// Caches an answer. It must not be called for pool memory and partly mapped ranges, which the program can change with
-// calls that are too short for DriverEpoch to detect, nor for managed memory, for which an answer is not sufficient.
-// For host memory that is unknown to the driver, an answer covers a page, and is valid for buffers that extend beyond
-// it.
+// Caches an answer, but not for pool memory and partly mapped ranges, which the program can change with calls that are
+// too short for DriverEpoch to detect, nor for managed memory, for which an answer is not sufficient. For host memory
+// that is unknown to the driver, an answer covers a page, and is valid for buffers that extend beyond the page.
 void remember(std::uintptr_t pointer, const Location& location) noexcept {
   constexpr std::uintptr_t kPage = 4096;
   const bool allocation = location.kind == Kind::kDevice || location.pinned;

@@ -78,7 +78,7 @@ inline constexpr unsigned kStreamNonBlocking = 1;
 // Priority of a stream whose kernels run before waiting thread blocks of the program; the driver clamps it to the
 // device's range.
 inline constexpr int kHighestPriority = -100;
-// Condition under which a stream waits for a word. It compares cyclically, except for words from word_allocate.
+// Condition that ends a wait for a word. The comparison is cyclic, except for words from word_allocate.
 inline constexpr unsigned kWaitAtLeast = 0;
 inline constexpr unsigned kWaitFlush = 1U << 30;
 inline constexpr unsigned kEventDisableTiming = 2;
@@ -116,7 +116,7 @@ struct StreamOperation {
 };
 static_assert(sizeof(StreamOperation) == 48);
 
-// Kind of handle that lets a chunk be exported; the device that may access a mapping, and how.
+// Kind of handle with which a chunk is exported. MappingAccess: the device that may access a mapping, and how.
 inline constexpr int kHandleFileDescriptor = 1;
 using ChunkHandle = unsigned long long;
 struct MappingAccess {
@@ -172,8 +172,8 @@ struct MappingAccess {
              void**, void**))
 
 // Functions for chunked memory (VMM), which programs map themselves. Used if the driver has all of them. chunk_export
-// opens a descriptor of the chunk that contains an address, which the caller closes; chunk_import takes a descriptor,
-// which the caller keeps open until the chunk is mapped and accessible.
+// opens a descriptor for the chunk that contains an address; the caller closes the descriptor. chunk_import takes a
+// descriptor, which the caller keeps open until the chunk is mapped and accessible.
 #define HR_DEVICE_CHUNK_FUNCTIONS(X)                                                                                 \
   X(chunk_export, (int* descriptor, DeviceAddress))                                                                  \
   X(chunk_import, (ChunkHandle*, int descriptor))                                                                    \
@@ -207,9 +207,10 @@ struct Driver {
   HR_DEVICE_FUNCTIONS(HR_DEVICE_MEMBER)
   HR_DEVICE_CHUNK_FUNCTIONS(HR_DEVICE_MEMBER)
 #undef HR_DEVICE_MEMBER
-  bool has_chunks = false;  // true if it has HR_DEVICE_CHUNK_FUNCTIONS
+  bool has_chunks = false;  // true if the driver has HR_DEVICE_CHUNK_FUNCTIONS
 
-  // Null if the driver lacks them. The id is different for every context ever created in the process.
+  // The functions below are null if the driver lacks them. The id of a context differs from those of all other contexts
+  // ever created in the process.
   Result (*context_id)(ContextHandle, unsigned long long*) = nullptr;
   Result (*stream_is_capturing)(StreamHandle, int* status) = nullptr;
   Result (*exchange_capture_mode)(int* mode) = nullptr;
@@ -217,8 +218,8 @@ struct Driver {
   Result (*stream_write_value)(StreamHandle, DeviceAddress, std::uint32_t, unsigned flags) = nullptr;
   Result (*stream_wait_value)(StreamHandle, DeviceAddress, std::uint32_t, unsigned flags) = nullptr;
   // Allocates a word of 32 bits for which streams can wait, at the same address for devices and the host; memory_free
-  // frees it. If this is null, streams wait for words in any memory, as kWaitAtLeast says. Otherwise they wait for such
-  // words alone, compare them as unsigned numbers, and cannot be captured with these operations.
+  // frees it. If this is null, streams can wait for words in any memory, with the comparison of kWaitAtLeast. Otherwise
+  // they can wait only for such words, compare them as unsigned numbers, and cannot be captured with these operations.
   Result (*word_allocate)(DeviceAddress*) = nullptr;
   Result (*stream_batch)(StreamHandle, unsigned count, StreamOperation*, unsigned flags) = nullptr;
   Result (*stream_context)(StreamHandle, ContextHandle*) = nullptr;
@@ -230,8 +231,8 @@ struct Driver {
   Result (*function_load)(FunctionHandle) = nullptr;
 };
 
-// A maker of devices. open() loads its driver and fills the table; false, with the reason logged, if there is no usable
-// driver or a setting forbids it.
+// A maker of devices. open() loads its driver and fills the table. It returns false if there is no usable driver
+// (and logs the reason), or if a setting forbids its use.
 struct Maker {
   const char* name;
   bool (*open)(Driver* table);

@@ -8,7 +8,7 @@
 
 namespace hr::mem {
 
-// True if any loaded object imports a function whose name begins with one of these.
+// True if any loaded object imports a function whose name begins with one of `prefixes`.
 [[nodiscard]] bool anyone_imports(std::initializer_list<std::string_view> prefixes);
 
 }  // namespace hr::mem

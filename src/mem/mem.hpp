@@ -32,20 +32,21 @@ struct Location {
       0;  // driver's buffer id: it differs when an address is reused; VMM: the id of the chunk at that address
 
   [[nodiscard]] bool is_host() const noexcept { return kind == Kind::kHost; }
-  // True if the library lets the device access it (the CPU may do so only if it is managed).
+  // True if the library lets the device access the memory (the CPU may do so only if the memory is managed).
   [[nodiscard]] bool is_device() const noexcept { return kind == Kind::kDevice; }
 };
 
 namespace detail {
-extern bool maybe_device;  // false once no driver was found, for the rest of the process
+extern bool maybe_device;  // false, for the rest of the process, once a search has found no driver
 Status classify_slow(const void* address, std::size_t bytes, Location* location);
 }  // namespace detail
 
-// Determines the kind of the memory at `address`. Memory that the driver does not know is host memory, and so are
-// `bytes` bytes of which it knows only a part, as it refuses to copy them in one operation. Managed memory whose middle
-// page (of the `bytes` bytes there) was last accessed by a device counts as device memory for now. The CPU may access
-// any other managed memory next, so for it earlier work of the program on the legacy default stream is complete on
-// return. Errors: MPI_ERR_BUFFER, naming the pointer and the driver's error, if a device is in an error state.
+// Determines the kind of the memory at `address`. Memory that the driver does not know is host memory. Host memory of
+// which the driver knows only a part (of the `bytes` bytes there) counts as unknown to it, not pinned, as it refuses to
+// copy the bytes in one operation. Managed memory whose middle page (of the `bytes` bytes) was last accessed by a
+// device counts as device memory for now. The CPU may access any other managed memory next, so for such memory earlier
+// work of the program on the legacy default stream is complete on return. Errors: MPI_ERR_BUFFER, naming the pointer
+// and the driver's error, if a device is in an error state.
 inline Status classify(const void* address, Location* location, std::size_t bytes = 0) {
   if (!detail::maybe_device) [[likely]] {
     *location = Location{};
@@ -74,10 +75,10 @@ Status check_range(const void* address, std::size_t bytes, const Location& locat
 // earlier work of the caller on the legacy default stream.
 Status copy(void* to, const Location& to_where, const void* from, const Location& from_where, std::size_t bytes);
 
-// Sets functions that are called about exported memory (mem/device/ipc.hpp): `begin` on the first export, after which
-// sweep_exports() must be called to look for allocations that the program has freed; `revoke` for each process that may
-// have mapped such an allocation, and which then calls forget_peer_memory(); `refuse` when VMM memory of `process`
-// cannot be mapped here, and that process then calls hide_chunks_from().
+// Sets functions that are called about exported memory (mem/device/ipc.hpp). `begin`: on the first export; from then
+// on, sweep_exports() must be called to look for allocations that the program has freed. `revoke`: for each process
+// that may have mapped such an allocation; that process then calls forget_peer_memory(). `refuse`: when VMM memory of
+// `process` cannot be mapped here; that process then calls hide_chunks_from().
 void set_export_hooks(void (*begin)(), void (*revoke)(int process, std::uint64_t allocation),
                       void (*refuse)(int process));
 void sweep_exports();

@@ -19,9 +19,10 @@ bool look_up(const char* name, Function*& function) {
 // library does not use.
 bool may_ask(int device) { return device::find_driver() == nullptr || device::context_exists(device); }
 
-// True if OpenACC may be queried. GCC has one library for both OpenACC and OpenMP, and it aborts a program that uses a
-// device through one and queries it through the other. So it is queried through OpenACC only if something imports that.
-// Repeated until found, as libraries may be loaded later.
+// True if OpenACC may be queried. GCC has one library for both OpenACC and OpenMP, which aborts a program that uses a
+// device through one of them and queries it through the other. So GCC's library is queried through OpenACC only if some
+// loaded object imports OpenACC's functions. The search is repeated until it succeeds, as libraries may be loaded
+// later.
 bool openacc_is_in_use() {
   static bool found = false;
   if (!found) found = ::dlsym(RTLD_DEFAULT, "GOACC_data_start") == nullptr || anyone_imports({"GOACC_", "acc_"});

@@ -1,4 +1,4 @@
-// RecallScope: memory that is classified in it may be described as it was when the driver was last queried about it.
+// RecallScope: a scope in which memory may be described as it was when the driver was last queried about that memory.
 //
 // For a first look at a buffer that will be looked at again before it is used. A query takes longer than the rest of
 // such a look. If the program has freed the memory since, the description is out of date: an error that follows from

@@ -1,6 +1,6 @@
 // Residency of the pages of managed memory. The driver moves a page to the side that accesses it, and unmaps it from
-// the CPU while a device has it. This is read from the process's page table (/proc/self/pagemap, opened once and never
-// closed), which moves nothing. Threads: library lock.
+// the CPU while a device has it. Residency is read from the process's page table (/proc/self/pagemap, opened once and
+// never closed), which moves nothing. Threads: library lock.
 #pragma once
 
 namespace hr::mem {

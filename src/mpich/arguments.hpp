@@ -12,7 +12,7 @@
 
 namespace hr::mpich {
 
-// Array for a call; short ones are in the frame.
+// Array for the duration of a call. Short arrays are in the stack frame.
 template <class T, int kShort = 32>
 class Scratch {
  public:

@@ -16,7 +16,7 @@ int MPIR_Dup_fn(int /*object*/, int /*keyval*/, void* /*extra_state*/, void* val
 namespace hr::mpich {
 namespace {
 
-// A handle for the duration of a callback, as the program may no longer have a handle of the object.
+// A handle for the duration of a callback, because the program may no longer have a handle for the object.
 template <Kind kind>
 class Lent {
  public:

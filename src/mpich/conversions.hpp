@@ -72,8 +72,8 @@ struct Tag {
 };
 
 // A code of libmpi_abi.so.1: an error class in the low 16 bits, and above it the slot of its error text
-// (bind/error_codes.hpp). Classes and codes that the program added are above MPI_ERR_LASTCODE in both; in MPICH's, bit
-// 30 is set. A number that is not a code is translated to its complement.
+// (bind/error_codes.hpp). Classes and codes that the program added are above MPI_ERR_LASTCODE in both ABIs; in MPICH's,
+// bit 30 is set. A number that is not a code is translated to its complement.
 struct ErrorCode {
   static constexpr int kAdded = 1 << 30;
   static_assert(value::kErrLastcode == kAdded - 1);

@@ -3,8 +3,8 @@
 // Predefined handles are in tables made from api/mpich.yaml. The handle of an object that the program made is the
 // number of a slot, which holds the address, so that in() is two loads. The reverse direction is needed for callbacks
 // and for functions that return an existing object (a communicator's error handler). So slots can be looked up by
-// address, and a second handle of an object is the same number with one more use. Requests and messages are returned
-// only once: they need only a slot. An empty slot, and anything that is not a handle, becomes a null
+// address, and a second handle for an object is the same number, which then counts one more use. Requests and messages
+// are returned only once: they need only a slot. An empty slot, and anything that is not a handle, becomes a null
 // pointer, which libmpi_abi.so.1 rejects.
 //
 // Threads: any. A slot's address is written before its number is returned. Objects: one mutex per kind. Requests: each

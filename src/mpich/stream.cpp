@@ -59,8 +59,8 @@ void forget(StandardStream stream) {
   }
 }
 
-// Statuses must be ignored, as they would be filled when the stream reaches the operation, in the layout of the
-// standard's ABI.
+// True if the program ignores the status. Others are refused: the status would be filled only when the stream reaches
+// the operation, and in the layout of the standard's ABI.
 bool ignored(const Status* status) { return status == nullptr || status == kStatusIgnore; }
 int no_status() { return ErrorCode::out(MPI_ERR_UNSUPPORTED_OPERATION); }
 

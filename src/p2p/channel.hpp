@@ -12,10 +12,10 @@
 //
 // A channel has a transport of its own for the processes of this host, and another one for those of other hosts once a
 // communicator over several hosts uses it. Several channels over one network need a transport that makes them
-// (Transport::make_channel()); today that is the one over TCP.
+// (Transport::make_channel()); today only the transport over TCP does.
 //
 // Failures: the engine learns of failed processes (process_failure.hpp), and each round of channel 0 passes them on to
-// the channels. Everything that depends on one of them then ends, including receives from any source: jobs that
+// the channels. Every operation that depends on a failed process then ends, also a receive from any source: jobs that
 // continue after failures use no channels.
 //
 // End: a process leaves MPI without waiting for others of its host, and a send that is being cancelled ends when its
@@ -96,18 +96,18 @@ struct ChannelOperation {
   layout::View view;           // description of data that must be unpacked, or packed again; valid if `type` is set
   Ref<layout::Datatype> type;  // kept alive until the end (library lock)
   std::size_t moved = 0;       // bytes of a streamed message moved so far
-  std::size_t total = 0;       // likewise
-  std::uint64_t receiver = 0;  // cookie of the receiver's request, likewise
+  std::size_t total = 0;       // bytes to move in all
+  std::uint64_t receiver = 0;  // cookie of the receiver's request, for a streamed send
   ChannelUser user;
   ChannelOperation* whole = nullptr;  // the pair that contains this operation
   int parts = 0;                      // number of operations of a pair that are in progress
   bool shared = false;                // true for the request that all immediately complete sends share
-  bool plain = false;                 // true for a receive into contiguous memory whose completion only its request
-                                      // shows
+  bool plain = false;                 // true for a receive into contiguous memory whose completion needs to be recorded
+                                      // only in its request
   bool freed = false;                 // true if the program no longer has a handle
   bool buffered = false;              // true for a persistent buffered send, which sends a copy on each start
   std::uint16_t uses = 0;             // number of times that the request has been given back; part of its cookie
-  ChannelOperation* next = nullptr;   // free ones
+  ChannelOperation* next = nullptr;   // next in the list of free operations
 
   // The transport moves the data (Transport::send_rts()), and refers to the operation while `active`.
   struct Transfer : transport::Operation {
@@ -145,8 +145,8 @@ class Channel {
   Status send_copy(const ChannelBuffer& data, int proc, const Envelope& envelope);
   Status receive(const ChannelBuffer& data, const Envelope& wanted, Object* communicator, Completion* completion);
   Status ireceive(const ChannelBuffer& data, const Envelope& wanted, const ChannelUser& user, Request** out);
-  // Starts both as one request, which has the completion of the receive. A send to process -1, or a receive from
-  // source MPI_PROC_NULL, is omitted.
+  // Starts a send and a receive as one request, which has the completion of the receive. A send to process -1, or a
+  // receive from source MPI_PROC_NULL, is omitted.
   Status pair(const ChannelBuffer& out_data, bool copied, int proc, const Envelope& envelope,
               const ChannelBuffer& in_data, const Envelope& wanted, const ChannelUser& user, Request** out);
   Status init(bool is_receive, const ChannelBuffer& data, int proc, const Envelope& envelope, Mode mode, bool buffered,
@@ -172,8 +172,8 @@ class Channel {
   // Ends all operations that wait on a context. Called with the library lock: false if the lock of the channel is
   // taken; try again.
   [[nodiscard]] bool try_end(std::uint32_t context, Status why);
-  // Ends all operations that depend on these processes, the first of which are known already. Called with the library
-  // lock: false if the lock of the channel is taken; try again.
+  // Ends all operations that depend on failed processes. `failed`: all failed processes; those that the channel knows
+  // already come first. Called with the library lock: false if the lock of the channel is taken; try again.
   [[nodiscard]] bool try_fail(std::span<const int> failed);
   // False if all operations that the program has started on the context are complete. Called with the library lock:
   // also true if the lock of the channel is taken; try again.
@@ -183,14 +183,15 @@ class Channel {
   // Ends sends whose receivers have left MPI without answering a request to cancel them. Called with the library lock:
   // true if a send has ended; does nothing if the lock of the channel is taken.
   bool try_end_unanswered();
-  // True if messages of which the program has no handle, or that wait for space, have not left this process yet, and
-  // may still do so.
+  // True if some messages have not left this process yet, and may still do so: messages that wait for space, or for
+  // which the program has no handle.
   [[nodiscard]] bool has_unsent() noexcept;
   void close();
 
   // --- Called during deliveries, under the channel's lock ---
   void arrive_eager(int from, const Envelope& envelope, const std::byte* data, std::size_t bytes);
-  // `data`: kept by the transport for this process; token 0: the receiver reads it at `address`, or asks for it.
+  // `data`: data that the transport keeps for this process. Token 0: the receiver reads the data at `address`, or
+  // requests it.
   void arrive_rts(int from, const Envelope& envelope, std::size_t bytes, std::uint64_t sender, std::uint64_t address,
                   transport::RendezvousData data);
   void arrive_cts(int from, std::uint64_t sender, std::uint64_t receiver, std::size_t bytes);
@@ -230,7 +231,7 @@ class Channel {
     IntrusiveList<Request, &Request::link_> streams;
   };
 
-  // A send that its receiver has been asked to drop. It may have ended; operation_of() tells.
+  // A send that its receiver has been asked to drop. The send may have ended since: operation_of() then returns null.
   struct Unanswered {
     int proc;
     std::uint64_t cookie;
@@ -321,7 +322,7 @@ class Channel {
   // Ends a send unless a receive has matched it: as cancelled, or with Transfer::why.
   void ask_to_cancel(ChannelOperation& operation);
   void end_unmatched(ChannelOperation& operation);
-  // Copies or packs the data of a persistent send, if it must be.
+  // Copies or packs the data of a persistent send, if necessary.
   Status copy_to_start(ChannelOperation& operation);
   // Receives the first `fits` bytes of data that the transport keeps at the sender.
   void land(ChannelOperation& operation, Peer& from, const Completion& completion, std::size_t fits,
@@ -397,7 +398,8 @@ class Channel {
 namespace channels {
 
 // Offers channels to the other processes; called once by a process whose threads may all call MPI, before it takes part
-// in the creation of a communicator. False where there can be none (docs/adr/0048-channels.md). Threads: library lock.
+// in the creation of a communicator. False if there can be no channels (docs/adr/0048-channels.md). Threads: library
+// lock.
 bool offer();
 // Returns the number of channels that the process offers for communicators of processes on this host; 1 if it offers
 // none or is on another host. All processes of this host that call this get the same number.
@@ -408,8 +410,8 @@ bool offer();
 // Returns the channel, opened on first use, with paths to other hosts if `over_hosts`; null, with the reason in the
 // detail, if there is no memory or no descriptor. Threads: library lock.
 Channel* at(int number, bool over_hosts);
-// Sets the function that asks another process to open a channel: it answers no messages of a channel that it has not
-// opened. Threads: library lock.
+// Sets the function that asks another process to open a channel: a process answers no messages of a channel that it has
+// not opened. Threads: library lock.
 void ask_with(void (*ask)(int proc, int number)) noexcept;
 // Asks a process to open a channel. Threads: any.
 void ask_to_open(int proc, int number);

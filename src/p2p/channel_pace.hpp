@@ -4,11 +4,11 @@
 // for threads that the system schedules together with this one: a program that computes, or a rank in another session
 // or container, gets the core only once the system takes it away from all threads of this process, a time slice later.
 // The length of a yield shows that such a load competes for the core (docs/adr/0018-yielding.md); for a while, waiting
-// threads then sleep at once. They sleep for longer the longer nothing moves, so that many threads that wake only to
-// find nothing leave the cores to those with work.
+// threads then sleep at once. The longer nothing moves, the longer they sleep, so that threads that would wake in vain
+// leave the cores to threads with work.
 //
-// Internal to p2p/ and bind/. Threads: any, without locks; a Pace belongs to one thread. Whether there is a load is
-// known per process, read and written relaxed, as every thread may find it and none depends on it.
+// Internal to p2p/ and bind/. Threads: any, without locks; a Pace belongs to one thread. The process records a load
+// with relaxed accesses, because any thread may find it and none depends on it.
 #pragma once
 
 namespace hr::p2p::channels {
@@ -54,9 +54,9 @@ class Pace {
   unsigned rounds_ = 0;
   bool loaded_ = false;
   bool wanted_ = false;   // other threads want the core
-  bool counted_ = false;  // by pause()
+  bool counted_ = false;  // pause() has counted this thread as waiting
   bool timed_ = false;    // the wait has become long, and is being counted
-  double since_ = 0;      // the first sleep
+  double since_ = 0;      // time of the first sleep; 0: none yet
 };
 
 }  // namespace hr::p2p::channels

@@ -3,9 +3,9 @@
 //
 // Order: two messages from one process with the same context match in the order they were sent (section 3.5).
 // Progress: every function here makes progress on all pending operations; blocking ones wait with progress.hpp's
-// wait_until. Memory: `view` is borrowed for blocking calls; non-blocking ones keep a copy of the View and a reference
-// to its type; the buffer itself must stay until completion. Errors: MPI_ERR_TRUNCATE from receives (data up to the
-// buffer's size is delivered), MPI_ERR_OTHER from a transport, MPIX_ERR_PROC_FAILED if the other process has failed
+// wait_until. Memory: blocking calls borrow `data`; non-blocking ones keep a copy of the View and a reference to its
+// type; the buffer itself must stay until completion. Errors: MPI_ERR_TRUNCATE from receives (data up to the buffer's
+// size is delivered), MPI_ERR_OTHER from a transport, MPIX_ERR_PROC_FAILED if the other process has failed
 // (process_failure.hpp). Threads: library lock.
 #pragma once
 

@@ -40,12 +40,12 @@ Status partitions_ready(Request& request, int low, int high);
 Status partitions_ready(Request& request, int count, const int* partitions);
 
 // Returns the words with which kernels mark partitions of a send, or test those of a receive (include/mpix-device.h).
-// They live as long as the request; while it is started, every round of progress checks or sets them. Errors:
+// The words live as long as the request; while it is started, every round of progress checks or sets them. Errors:
 // MPI_ERR_REQUEST (not partitioned, or started before there were words), MPI_ERR_NO_MEM.
 Status partition_marks(Request& request, PartitionMarks** marks, int* partitions);
 
-// Implements MPI_Parrived; makes progress. *arrived: true for a request that is not active. Errors: as above, for a
-// receive.
+// Implements MPI_Parrived; makes progress. *arrived: true for a request that is not active. Errors: MPI_ERR_REQUEST
+// (not a partitioned receive), MPI_ERR_ARG (no such partition).
 Status partition_arrived(Request& request, int partition, bool* arrived);
 
 }  // namespace hr::p2p

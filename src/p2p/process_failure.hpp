@@ -1,10 +1,10 @@
 // Process failure: processes that can no longer be reached, contexts that have ended, and all operations that would
 // wait for them forever.
 //
-// A process fails permanently: its transport reports it (Handlers::failed), or an answer to it cannot be sent.
+// A process fails permanently: its transport reports the failure (Handlers::failed), or an answer to it cannot be sent.
 // From then on nothing is sent to it, and its late messages are ignored (receive.cpp). In the next round of progress,
-// the following end with MPIX_ERR_PROC_FAILED and an error text that names the process: sends to it, receives that
-// had matched one of its messages, receives and probes that name it, receives and probes from any source if no other
+// the following end with MPIX_ERR_PROC_FAILED and an error text that names the process: sends to it, receives that had
+// matched one of its messages, receives and probes that name it, receives and probes from any source if no other
 // process is left that could send, and waits for words in memory that depend on it (task.hpp, When). Copies in progress
 // on a device or in the system are completed first.
 //
@@ -12,15 +12,15 @@
 // program has acknowledged the failure (ContextMembers::acknowledged). A receive with a request is interrupted: it
 // stays posted, and each wait for it reports MPIX_ERR_PROC_FAILED_PENDING, until the failure is acknowledged.
 //
-// The messages of a collective operation (ContextMembers::missing) end for all members when one fails, whatever their
-// source or target: otherwise members that wait for each other would wait forever once one of them has given up.
+// The messages of a collective operation (ContextMembers::missing) end for all members when a member fails, whatever
+// their source or target: otherwise members that wait for each other would wait forever once one of them has given up.
 //
 // The layers above end a context (a communicator that is revoked): its posted receives, sends that have not left and
 // waits end with the error given, and so does every later receive and send that creates a request. The layers above
 // also ensure that no short send starts.
 //
-// A send that its receiver may have matched is recalled: the receiver answers whether it has matched it
-// (wire::Kind::kCancel), and only an unmatched send ends.
+// A send that its receiver may have matched is recalled: the receiver is asked to drop the message unless a receive has
+// matched it (wire::Kind::kCancel), and only an unmatched send ends.
 //
 // Cost without failures: none in sends and receives, one load per round in waits for anything except requests.
 // Threads: library lock.

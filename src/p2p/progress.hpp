@@ -30,12 +30,12 @@ class Request;
 // Runs a round; true if something moved.
 bool poll();
 
-// Polls for a probe, which only tests whether a message has arrived: calls deliver_beside_thread() if a progress thread
-// is watching, whether or not it has made a round since; else poll_for_test().
+// Polls for a probe, which only tests whether a message has arrived. Calls deliver_beside_thread() if a progress thread
+// is watching, even if the thread has made a round since the last call; else poll_for_test().
 void poll_for_probe();
 // Delivers arrived messages, and wakes the progress thread for the rest, because long copies and hooks would cost the
-// program time. Calls poll() instead if many such calls in a row have found no round by the thread. For calls made
-// while the thread is watching, after they have called progress_thread::take_round().
+// program time. Calls poll() instead if many such calls in a row have found no round by the thread. Call it while
+// the thread is watching, after progress_thread::take_round().
 void deliver_beside_thread();
 
 // Adds a hook, which runs in every poll() until removed and returns true if it moved something. The same function and
@@ -89,8 +89,8 @@ struct Progress {
   int sleeping_waits = 0;
   int waiting_threads = 0;  // accessed by std::atomic_ref
   int own_cores = 1;        // share of the node's cores, or the number of usable cores if that is smaller
-  // Factor of the times after which a wait polls again. Each poll is short, but the polls of hundreds of processes on
-  // one core add up.
+  // Multiplies the intervals after which a wait polls again. Each poll is short, but the polls of hundreds of processes
+  // on one core add up.
   double patience = 1;
 
   // Pacing, set by set_spin_limits(): rounds that a waiting loop spins before pause_longer() decides, and fruitless
@@ -166,8 +166,8 @@ class Backoff {
   bool ends_ = false;  // the end must be reported: the thread is counted, or the wait is timed
 };
 
-// Waits for a condition that also becomes true when a process fails, as for all requests (process_failure.hpp), or that
-// depends on no other process; always returns kOk.
+// Waits for a condition that also becomes true when a process fails, as the completion of a request does
+// (process_failure.hpp), or that depends on no other process. Always returns kOk.
 template <class Condition>
 Status wait_until(Condition&& condition, const Request* request = nullptr) {
   if (condition()) return kOk;
@@ -202,7 +202,7 @@ class TestPacing {
   static void found() noexcept { progress.in_vain = progress.pauses = 0; }
   // True if it is time to pause.
   [[nodiscard]] static bool should_pause() noexcept { return ++progress.in_vain >= progress.calls_before_pause; }
-  // Pauses if the program waits, during which other threads may enter. True if messages have arrived.
+  // Pauses if the program waits; other threads may enter during the pause. True if messages have arrived.
   static bool pause();
 };
 

@@ -1,11 +1,11 @@
 // Progress thread: makes progress while the program computes outside MPI. Off unless enabled (knob progress_thread).
 //
-// The thread makes the same rounds of progress as a waiting call, under the library lock, which it takes only if the
-// lock is free and no thread waits for it: a thread of the program that is within MPI makes progress itself and is
-// never waited for, except to report the end of a long copy, which runs without the lock (shared_copy.hpp). If this
+// The thread makes the same rounds of progress as a waiting call, under the library lock. It takes the lock only if the
+// lock is free and no thread waits for it, because a thread of the program that is within MPI makes progress itself. It
+// waits for the lock only to report the end of a long copy, which runs without the lock (shared_copy.hpp). If this
 // process has a core to spare, the thread watches: it polls all the time, and a message that arrives during a
-// computation is handled immediately. If it has none, polling would take the core from the computation: the thread
-// sleeps until the doorbell rings instead, and makes no attempt while the program calls MPI frequently. User-defined
+// computation is handled immediately. If there is no such core, polling would take the core from the computation. The
+// thread then sleeps until the doorbell rings, and makes no rounds while the program calls MPI frequently. User-defined
 // reduction functions of non-blocking collectives may run on it, like everything else that progress does. Calls that
 // only test (MPI_Test and the like) leave long work to a watching thread: they count its rounds as theirs
 // (take_round()), deliver arrived messages if it has made none (progress.hpp, deliver_beside_thread()), and make a
@@ -26,7 +26,7 @@ Status start();
 // may use only one core although its host has cores to spare, the thread may use all of them.
 Status start_for_streams();
 
-// Attention that the thread pays to words that a device writes, which ring no doorbell: none; short sleeps between
+// Attention that the thread pays to words that a device writes, for which no doorbell rings: none; short sleeps between
 // polls; no sleep at all.
 enum class Attention : std::uint8_t { kNone, kPolling, kAwake };
 // May be called in every round; wakes the thread if it must poll more often.
@@ -34,13 +34,13 @@ void attend(Attention attention) noexcept;
 // True if the thread is running and polls all the time, so that work which a call leaves undone is started immediately,
 // outside the program's time.
 [[nodiscard]] bool is_watching() noexcept;
-// True if the thread is awake and has made a round since the last such call of any thread: the caller need not make
+// True if the thread is awake and has made a round since any thread last called this function: the caller need not make
 // one.
 [[nodiscard]] bool take_round() noexcept;
 // True if the number of successive calls that found no round to take is so large that the thread may have no core, or
 // may be blocked by the caller (from a callback).
 [[nodiscard]] bool starved() noexcept;
-// Counts a round, or a part of a long copy, which counts as one. Does nothing on other threads.
+// Counts a round of the thread, or a part of a long copy, which counts as one. Does nothing if another thread calls it.
 void count_round() noexcept;
 // Wakes a watching thread that sleeps, for work that no message announces; it then continues to poll.
 void wake() noexcept;

@@ -6,9 +6,9 @@
 // Owner: reference counted. The program's handle is one reference; while an operation is active the engine holds
 // another, so MPI_Request_free on an active request releases only the first. A Request holds a reference to its
 // datatype until it completes.
-// Threads: library lock; for a request of another channel (channel.hpp), that channel's. complete() may be called
-// without it (its flag is written last; reading anything else needs the lock), and so may active() and persistent(),
-// which change only in calls of the program with this request.
+// Threads: library lock; for a request of another channel (channel.hpp), that channel's lock. complete() may be called
+// without the lock (its flag is written last; reading anything else needs the lock), and so may active() and
+// persistent(), which change only in calls of the program with this request.
 #pragma once
 
 #include <atomic>
@@ -61,8 +61,8 @@ class RequestState {
   virtual Status cancel(Request& request);
   // Makes later starts of a persistent request independent of the default stream (mem/independent.hpp).
   virtual void become_independent() {}
-  // Returns kOk if the program may free the request while the operation is pending: it then continues without its
-  // handle.
+  // Returns kOk if the program may free the request while the operation is pending. The operation then continues
+  // without its handle.
   [[nodiscard]] virtual Status may_free() const;
   // Called when a wait or test is about to report the completion (generalized requests fill it in).
   virtual Status query(Request& request, Completion* completion);

@@ -41,8 +41,8 @@ namespace detail {
 // Allocate and free coroutine frames by size class; see task.cpp.
 [[nodiscard]] void* allocate_frame(std::size_t bytes);
 void free_frame(void* frame, std::size_t bytes) noexcept;
-// Returns the first error among complete requests (its text becomes the current detail); releases and nulls all of
-// them.
+// Returns the first error among complete requests (its text becomes the current detail); releases all requests and sets
+// them to null.
 Status collect(Request** requests, int count);
 // Withdraws requests that no task will wait for: cancels receives, waits for sends, and releases the requests.
 void abandon(Request** requests, int count) noexcept;
@@ -177,8 +177,9 @@ struct Task::Promise {
 
 inline Status Task::result() const noexcept { return handle_ ? handle_.promise().result : kOk; }
 
-// Pending requests of one frame; a local variable of the coroutine, declared after the memory that they read and write:
-// if the frame ends with an error, the requests are destroyed first, which waits for those that cannot be cancelled.
+// Pending requests of one frame. Must be a local variable of the coroutine, declared after the memory that the requests
+// read and write: if the frame ends with an error, the requests are destroyed first, which waits for those that cannot
+// be cancelled.
 template <int kCapacity>
 class Requests {
  public:

@@ -30,8 +30,8 @@ bool is_aligned(const std::byte* address, std::size_t bytes) noexcept {
 template <class Word>
 constexpr std::size_t kBatch = 2048 / sizeof(Word);
 
-// Combines some words with `op`: computes the results from the current values, and recomputes them if the values have
-// changed meanwhile.
+// Combines up to kBatch words with `op`: computes the results from the current values, and recomputes them if the
+// values have changed meanwhile.
 template <class Word>
 Status combine_batch(Word* target, const Op& op, const Datatype& element, const Word* operand, Word* before,
                      std::size_t count) {

@@ -19,7 +19,7 @@ namespace hr::rma {
 
 // Computes target = operand op target. `operand`: packed form, target.packed bytes long, in host memory; null for
 // MPI_NO_OP. `before`: if not null, receives the packed form of the previous contents. `element`: type of the elements
-// of both. `op` must be predefined, and defined for that type.
+// of the target and the operand. `op` must be predefined, and defined for that type.
 Status update(const layout::View& target, const layout::Op& op, const layout::Datatype& element,
               const std::byte* operand, std::byte* before, const Exclusion& exclusion);
 

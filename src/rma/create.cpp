@@ -87,8 +87,8 @@ void find_readable(Window& window, const std::vector<Facts>& facts) {
   }
 }
 
-// Waits until all processes are ready, before any of them uses the window. `failed`: nonzero if this process has no
-// memory for it; returns MPI_ERR_NO_MEM if this is so in any process.
+// Waits until all processes are ready; none of them uses the window earlier. `failed`: nonzero if this process has no
+// memory for the window. Returns MPI_ERR_NO_MEM if any process has none.
 Status finish(Window& window, std::uint64_t failed) {
   std::uint64_t fine = failed == 0 ? 1 : 0;
   HR_TRY(p2p::run_blocking(comm::and_reduce(exchange_members(window, kLastTag), &fine, 1)));

@@ -1,5 +1,5 @@
-// Dynamic windows: attaching and detaching memory (MPI 5.0 section 12.2.4). Only its owner knows the attached memory,
-// so it executes the operations of others; displacements are its addresses.
+// Dynamic windows: attaching and detaching memory (MPI 5.0 section 12.2.4). Only the process that has attached memory
+// knows it, so that process executes the operations of others. Displacements are addresses in that process.
 #include <algorithm>
 #include <cstdint>
 

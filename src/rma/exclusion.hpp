@@ -1,7 +1,7 @@
 // Exclusion: makes updates of one process's memory exclude each other (atomic.hpp).
 //
-// If only this process updates it (no other process has mapped it), the library lock is sufficient. If other processes
-// on the host have also mapped it:
+// If only this process updates the memory (no other process has mapped it), the library lock is sufficient. If other
+// processes on the host have also mapped the memory:
 //   short updates   use the processor's atomic instructions, element by element. Meanwhile the updating process's
 //                   `updating` names the owner of the memory
 //   by lock         updates for which the processor has no atomic instructions hold the target's `accumulate`. So do
@@ -24,7 +24,7 @@ namespace hr::rma {
 struct Exclusion {
   Control* target = nullptr;
   Control* own = nullptr;
-  std::span<Control> all{};  // words of the processes that may update it directly; empty if only this process may
+  std::span<Control> all{};  // words of processes that may update the target directly; empty if only this process may
   bool by_barrier = false;   // process barriers work, so `by_lock` may be set
 
   [[nodiscard]] bool alone() const noexcept { return all.empty(); }

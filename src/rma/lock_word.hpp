@@ -1,9 +1,9 @@
 // LockWord: the lock of one process's part of a window (MPI 5.0 section 12.5.3), many readers or one writer.
 //
-// It is in memory that the processes on a host share, or in private memory of the target, which then takes it for
-// others. A waiting writer blocks new readers, so that it is not starved. A process that fails while it holds the lock
-// keeps it, and waits end because of the failure (p2p/process_failure.hpp). Control: all words of one process in a
-// window; the words other than the lock are for exclusion.hpp. Memory order: locking acquires, unlocking releases.
+// The word is in memory that the processes on a host share, or in private memory of the target, which then takes the
+// lock for others. A waiting writer blocks new readers, so that it is not starved. A process that fails while it holds
+// the lock keeps it, and waits end because of the failure (p2p/process_failure.hpp). Control: all words of one process
+// in a window; the words other than the lock are for exclusion.hpp. Memory order: locking acquires, unlocking releases.
 // Threads: any, of any process that maps the word.
 #pragma once
 
@@ -57,7 +57,8 @@ struct alignas(2 * kCacheLine) Control {
   alignas(kCacheLine) std::atomic<std::uint32_t> accumulate{0};
   std::atomic<std::uint32_t> by_lock{0};
   std::atomic<std::uint32_t> vector_bytes{0};
-  // Target that this process, as an origin, is updating; written only by this process.
+  // Number of the target that this process, as an origin, is updating (Exclusion::number()); 0: none. Written only by
+  // this process.
   alignas(kCacheLine) std::atomic<std::uint32_t> updating{0};
 };
 

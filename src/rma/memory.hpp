@@ -3,9 +3,9 @@
 //
 // The first process on each host creates the file, all processes on the host map it, and then its name is removed. Each
 // process allocates the pages of its own data, so that they are near the core of their owner, and a full /dev/shm is an
-// error instead of a bus error. If there is no space for the data, only the control words are shared; if there is none
-// for those either, nothing is shared, and operations use messages. Members agree on that. Owner: the window. Threads:
-// library lock.
+// error instead of a bus error. If there is no space for the data, only the control words are shared. If there is none
+// for the control words either, nothing is shared, and operations use messages. All members make the same choice.
+// Owner: the window. Threads: library lock.
 #pragma once
 
 #include <vector>
@@ -27,9 +27,9 @@ struct Facts {
   std::uint32_t network = 0;    // others may read and write the memory over the network
 };
 
-// Sets the control words of the members on this host and, in allocated windows, their memory. *shared, the same on all:
-// true if members on one host have their data in shared memory; a process that is alone on its host has no memory yet.
-// Collective. Errors: those of messages.
+// Sets the control words of the members on this host and, in allocated windows, their memory. *shared: true if members
+// on one host have their data in shared memory; all members get the same value. A process that is alone on its host has
+// no memory yet. Collective. Errors: those of messages.
 Status share_memory(Window& window, const std::vector<Facts>& facts, bool* shared);
 // True for a shared window whose parts are contiguous with each other, because no process asked for anything else.
 bool is_contiguous(const Window& window, const std::vector<Facts>& facts);

@@ -50,7 +50,7 @@ void use_messages(Member& member, int proc, const std::string& why) {
   member.key.reset();
 }
 
-// True if the network executes put and get on the path to the member, which the first use determines.
+// True if the network executes put and get on the path to the member; the first use determines this.
 bool is_reached(Window& window, int rank) {
   Member& member = window.member(rank);
   if (member.memory != nullptr) [[likely]]
@@ -81,7 +81,7 @@ void ended(transport::Operation& done) {
   static_cast<void>(advance(self));
 }
 
-// Lists an operation that the network has not executed yet. `counted`: it uses the origin's buffers.
+// Lists an operation that the network has not executed yet. `counted`: true if the operation uses the origin's buffers.
 void list(std::unique_ptr<OriginOperation> self, Window& window, int rank, bool counted) {
   Member& member = window.member(rank);
   self->window = Ref<Window>::share(&window);

@@ -36,10 +36,10 @@ struct Operation {
 // Returns the predefined operation of a kind.
 [[nodiscard]] const layout::Op* op_of(layout::OpKind kind) noexcept;
 
-// Errors: MPI_ERR_RMA_RANGE if the operation's part is not entirely in the target's memory, if the origin can determine
-// that (it cannot in dynamic windows). Data may be before the displacement.
+// Errors: MPI_ERR_RMA_RANGE if the operation's part is not entirely in the target's memory. Returns kOk in dynamic
+// windows, where the origin cannot determine that. Data may be before the displacement.
 Status check_range(const Operation& operation, const Window& window, const Member& member);
-// Finds the operation's part of this process's memory, and checks it; for the target.
+// For the target: finds the operation's part of this process's memory, and checks it.
 Status locate(Window& window, const Operation& operation, layout::View* target);
 
 // Returns the target's part as a view at its address in the target process.

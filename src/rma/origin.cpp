@@ -19,8 +19,8 @@ namespace hr::rma {
 
 namespace {
 
-// Maximum numbers of concurrent operations, because each takes memory here and at the target; lower for operations with
-// data messages, because every round of progress checks them.
+// Maximum numbers of concurrent operations; each takes memory here and at the target. The limit for operations with
+// data messages is lower, because every round of progress checks them.
 constexpr std::uint32_t kMostUnanswered = 8192;
 constexpr std::size_t kMostStarted = 256;
 
@@ -39,7 +39,7 @@ class OperationState final : public p2p::RequestState {
   [[nodiscard]] const char* what() const noexcept override { return "one-sided operation"; }
 };
 
-// A message under construction, in one piece of memory, as needed to send it.
+// A message under construction, contiguous in memory so that it can be sent.
 class Message {
  public:
   explicit Message(const wire::Head& head) { append(&head, sizeof head); }

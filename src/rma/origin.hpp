@@ -15,8 +15,8 @@
 
 namespace hr::rma {
 
-// An operation with a result, a request, or data that follows the message. Owner: the state's list, until it has ended;
-// the target returns its cookie.
+// An operation with a result, a request, or data that follows the message. Owner: the state's list, until the operation
+// has ended. The target's answer returns the cookie.
 struct OriginOperation {
   Link link;
   Ref<Window> window;
@@ -44,14 +44,14 @@ struct OriginOperation {
 void take_answer(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes);
 // Ends operations that are complete, and those whose target has failed. Returns true if it made progress.
 bool advance_started();
-// Waits until another operation may be started at that member.
+// Waits until another operation may be started at member `rank`.
 Status await_room(Window& window, int rank);
 // Creates the program's request for an operation.
 Status make_program_request(OriginOperation& self, p2p::Request** request);
 // Advances an operation, and deletes it when it ends; returns true if it made progress.
 bool advance(OriginOperation& self);
-// Abandons the operations that the network has not ended, to which it may still refer. Called before the state is
-// destroyed.
+// Abandons the operations that the network has not ended; the network may still refer to them. Called before the state
+// is destroyed.
 void leave_operations();
 // Stores a failure for the call that completes the epoch; only the first one is kept.
 void note_failure(Window& window, Status status, std::string why);

@@ -1,6 +1,6 @@
-// The fast paths: for contiguous host memory on both sides, if the target's is mapped in this process and an epoch is
-// open. They detect no errors: in all other cases they return, and the general path checks everything again. Internal
-// to rma/.
+// The fast paths: for contiguous host memory on both sides, if the target's memory is mapped in this process and an
+// epoch is open. They detect no errors: in all other cases they return, and the general path checks everything again.
+// Internal to rma/.
 #pragma once
 
 #include <atomic>
@@ -121,8 +121,8 @@ Word add(std::atomic_ref<Word> word, layout::Basic basic, const void* operand) n
   return seen;
 }
 
-// Updates one element with the processor's atomic instructions. Returns false if it does not support that. `basic`: an
-// integer or a real number.
+// Updates one element with the processor's atomic instructions. Returns false if the element is not aligned, or if `op`
+// is not supported. `basic`: an integer or a real number.
 template <class Word>
 bool update(std::byte* target, layout::OpKind op, layout::Basic basic, const void* operand, void* before) noexcept {
   if (reinterpret_cast<std::uintptr_t>(target) % sizeof(Word) != 0) return false;

@@ -88,7 +88,7 @@ Status receive(Service& self, const layout::View& into, p2p::Request** request) 
 
 layout::View view_of(std::vector<std::byte>& bytes) { return coll::bytes_view(bytes.data(), bytes.size()); }
 
-// Executes the operation; its memory must be known, and the origin's data have arrived.
+// Executes the operation. Its part of the memory must be known, and the origin's data must have arrived.
 Status execute_service(Service& self) {
   const bool wants = self.head.kind == OperationKind::kGetAccumulate || self.head.kind == OperationKind::kCompareSwap;
   if (wants || (self.head.kind == OperationKind::kGet && !has(self, wire::kResultFollows)))

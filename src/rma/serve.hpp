@@ -1,7 +1,7 @@
 // Executes operations and grants locks that other processes request with messages (MPI 5.0 section 12.7.3, progress).
 // Internal to rma/.
 //
-// An operation is executed in the handler of its message if that contains all data; otherwise when the data has
+// An operation is executed in the handler of its message if the message contains all data; otherwise when the data has
 // arrived. Accumulates from one origin are applied in order of arrival (accumulate_ordering, section 12.7.2).
 #pragma once
 

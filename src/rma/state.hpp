@@ -37,8 +37,8 @@ class Cookies {
 
 struct State {
   std::unordered_map<std::uint32_t, Window*> windows;  // by context
-  // Operations with pending data messages, which every round of progress checks; and operations that only need an
-  // answer, of which there may be very many.
+  // `started`: operations with pending data messages, which every round of progress checks. `asked`: operations that
+  // only need an answer; there may be very many of them.
   IntrusiveList<OriginOperation, &OriginOperation::link> started;
   IntrusiveList<OriginOperation, &OriginOperation::link> asked;
   std::size_t started_count = 0;
@@ -50,7 +50,7 @@ struct State {
   bool sharing_failed = false;   // true once a failure to share memory has been logged
   p2p::PolledWait polled;
 
-  // Returns the window with that context; nullptr if there is none.
+  // Returns the window with this context; nullptr if there is none.
   [[nodiscard]] Window* find(std::uint32_t context) const noexcept {
     const auto found = windows.find(context);
     return found == windows.end() ? nullptr : found->second;

@@ -58,7 +58,7 @@ struct Attached {
 // One process of the window, as seen by this process.
 struct Member {
   std::byte* base = nullptr;    // kOwn and kMapped: address of its memory in this process
-  std::uint64_t address = 0;    // address of its memory in that process; 0 in dynamic windows
+  std::uint64_t address = 0;    // address of its memory in the member's process; 0 in dynamic windows
   Count bytes = 0;              // size of its memory
   Count displacement_unit = 1;  // bytes
   Control* control = nullptr;   // words of the member, if this process can access them
@@ -78,13 +78,13 @@ struct Member {
   bool unflushed = false;        // puts over the network may not have arrived; counts as one unanswered operation
   std::uint32_t unanswered = 0;  // operations that the target has not answered or the network has not executed
   std::uint32_t unsent = 0;      // number of unanswered operations that still use the origin's buffers
-  std::uint32_t next_tag = 0;    // next tag for their data messages
+  std::uint32_t next_tag = 0;    // next tag for data messages
   // --- This process as the target ---
   bool posted = false;      // true if the member is in the group of MPI_Win_post
-  Lock lent = Lock::kNone;  // lock on this process's memory, granted to that process with a message
-  bool asks = false;        // true if that process waits for the lock
-  // Numbers of accumulates from that process that have arrived and that have been applied, in order of arrival
-  // (serve.cpp).
+  Lock lent = Lock::kNone;  // lock on this process's memory, granted to the member with a message
+  bool asks = false;        // true if the member waits for the lock
+  // Numbers of accumulates from the member that have arrived, and that have been applied. They are applied in order of
+  // arrival (serve.cpp).
   std::uint32_t accumulates_come = 0;
   std::uint32_t accumulates_done = 0;
   // --- Messages that have arrived, and that no call has consumed yet ---

@@ -1,11 +1,11 @@
 // Format of the messages between the processes of a window. Internal to rma/.
 //
-//   word 0: kWindow (8 bits) | action (8) | type of lock, or 1 (8) | unused (8) | context of the window (32)
+//   word 0: kWindow (8 bits) | action (8) | lock: 1 if exclusive, else 0 (8) | unused (8) | context of the window (32)
 //   word 1: sender's rank in the window (32) | kAnswer: error class (32)
 //   word 2: cookie of the origin, which the answer returns unchanged
 //
-// Data that does not fit into the message follows as a p2p message with the operation's tag: to the target in the
-// window's context, to the origin in its context for local collectives, which no collective of the window uses.
+// Data that does not fit into the message follows as a p2p message with the operation's tag. To the target, it uses the
+// window's context; to the origin, the window's context for local collectives, which no collective of the window uses.
 #pragma once
 
 #include <cstdint>

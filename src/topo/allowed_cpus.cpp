@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kMostCpus = 8192;
 
-// Returns the same list from /proc, for sandboxes that refuse the system call.
+// Returns the allowed CPUs as listed in /proc, for sandboxes that refuse the system call.
 CpuSet shown_cpus() {
   constexpr std::string_view kName = "Cpus_allowed_list:";
   std::ifstream status("/proc/self/status");

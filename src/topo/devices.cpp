@@ -7,7 +7,7 @@
 namespace hr::topo {
 namespace {
 
-// True if a part of this level contains both.
+// True if a part of this level contains both sets.
 bool in_one(const Machine& machine, Level level, const CpuSet& one, const CpuSet& other) {
   const std::vector<CpuSet>& parts = machine.all(level);
   return std::any_of(parts.begin(), parts.end(),

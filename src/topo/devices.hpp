@@ -7,7 +7,8 @@
 
 namespace hr::topo {
 
-// Distance of a device: the smallest part of the machine that contains both ends. Smaller values are nearer.
+// Distance from a device to CPUs or to another device: the smallest part of the machine that contains both ends.
+// Smaller values are nearer.
 enum class Distance {
   kSwitch,      // a PCI switch
   kHostBridge,  // the root of a PCI tree

@@ -17,7 +17,7 @@ int parts_of(const Host& host, const Mapping& mapping) {
 
 bool has_slots(const Host& host) { return host.slots > 0; }
 
-// Returns the number of ranks that a host takes before the next host is filled, or until it is full.
+// Returns the number of ranks after which a host counts as full.
 int room_of(const Host& host, const Mapping& mapping) {
   if (mapping.per_host > 0) return mapping.per_host;
   if (mapping.per_part > 0) return mapping.per_part * parts_of(host, mapping);

@@ -19,8 +19,8 @@ struct Host {
 
 // Sets (*host_of)[rank] to an index into `hosts`. The ranks on a host are its local ranks 0, 1, ... in ascending order;
 // place() determines the CPUs of each. Hosts without slots equally share, in blocks, the ranks that exceed the slots of
-// the others. When all slots are taken, assignment begins again with the first host; if the mapping forbids that, it
-// returns an error with the number of ranks that fit.
+// the others. When all slots are taken, assignment begins again with the first host. If the mapping forbids that, the
+// error states the number of ranks that fit.
 Status distribute(std::span<const Host> hosts, int ranks, const Mapping& mapping, std::vector<int>* host_of);
 
 // Returns the default number of ranks: the slots of the hosts, or N per host or part (ppr); 0 if neither is given.

@@ -1,5 +1,5 @@
 // Machine: the parts of one host that matter for placing ranks: hardware threads, cores, caches, NUMA domains, sockets,
-// and the locations of GPUs and network cards. It describes this host, or one saved by hwloc.
+// and the locations of GPUs and network cards. It describes this host, one saved by hwloc, or a synthetic one.
 //
 // A plain value, which does not change once it has been read. Threads: any.
 #pragma once

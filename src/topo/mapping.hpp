@@ -38,7 +38,7 @@ struct Mapping {
   // A rank gets `count` neighbouring units within a part.
   Level unit = Level::kCore;
   int count = 1;
-  // Level of the parts to which a rank is bound, which contain its units; none: the units themselves.
+  // If set, a rank is bound to the parts of this level that contain its units; otherwise to the units themselves.
   std::optional<Level> bind{};
   std::vector<CpuSet> list{};  // CPUs of the ranks on a host; repeated if the ranks outnumber its entries
 

@@ -129,7 +129,7 @@ void number_round_parts(const Parts& parts, std::vector<Taken>& taken) {
   }
 }
 
-// Returns the union of the parts that contain the CPUs.
+// Returns the union of the parts that contain any of the CPUs; the CPUs themselves if no part does.
 CpuSet widened(const CpuSet& cpus, const Parts& parts) {
   Parts touched;
   for (const CpuSet& part : parts) {

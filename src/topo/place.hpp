@@ -9,8 +9,8 @@
 
 namespace hr::topo {
 
-// Sets (*cpus)[local rank], the CPUs to which the rank is bound; empty: not bound. Fails if this machine has no such
-// parts, or its parts are too small, or ranks would share cores and the mapping forbids that.
+// Sets (*cpus)[local rank], the CPUs to which the rank is bound; empty: not bound. Fails if this machine does not have
+// the parts that the mapping names, if they are too small, or if ranks would share cores and the mapping forbids that.
 Status place(const Machine& machine, int ranks, const Mapping& mapping, std::vector<CpuSet>* cpus);
 
 }  // namespace hr::topo

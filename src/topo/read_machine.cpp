@@ -32,7 +32,7 @@ CpuSet numbers_of(const hwloc_bitmap_s* bitmap) {
   return numbers;
 }
 
-// Returns hwloc's type of a level; none if it has no such type.
+// Returns hwloc's type of a level; none if hwloc has no such type.
 std::optional<hwloc_obj_type_t> type_of(Level level) {
   switch (level) {
     case Level::kThread:
@@ -71,14 +71,14 @@ void keep(hwloc_topology_t topology, Level level) {
   }
 }
 
-// Disables hwloc's plugins that use vendor libraries: those start threads, which receive signals intended for the
-// launcher, and create contexts on every GPU. Devices are found on the PCI bus.
+// Disables hwloc's plugins that use vendor libraries: these libraries start threads, which receive signals intended for
+// the launcher, and create contexts on every GPU. Devices are found on the PCI bus.
 void leave_out_makers(hwloc_topology_t topology) {
   for (const char* const component : {"opencl", "cuda", "nvml", "rsmi", "levelzero", "gl"})
     hwloc_topology_set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, component);
 }
 
-// Opens `source` (as passed to read_machine()), not yet loaded.
+// Creates the topology of `source` (as passed to read_machine()), without loading it.
 Status open(const std::string& source, Topology* topology) {
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0) return fail(Errc::kOther, "hwloc cannot be started: %s", std::strerror(errno));
@@ -92,7 +92,7 @@ Status open(const std::string& source, Topology* topology) {
                 source.c_str());
   }
   if (source.empty()) {
-    // hwloc's component for x86 binds the thread to each processor in turn, and queries its affinity.
+    // hwloc's component for x86 binds the thread to each processor in turn, for which it queries the thread's affinity.
     if (!affinity_is_told()) hwloc_topology_set_components(raw, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
     return kOk;
   }
@@ -111,8 +111,8 @@ Status load(const std::string& source, Topology& topology) {
   return fail(Errc::kOther, "machine %s: hwloc cannot load it; is the file complete?", source.c_str());
 }
 
-// Drops memories whose CPUs include those of another one, or are the same (GPU memory, high-bandwidth memory), as these
-// are not separate domains.
+// Drops memories whose CPUs include those of another memory, or equal those of an earlier one (GPU memory,
+// high-bandwidth memory): they are not separate domains.
 void drop_memories_around_others(std::vector<CpuSet>& parts) {
   std::vector<CpuSet> kept;
   for (const CpuSet& part : parts) {
@@ -152,7 +152,7 @@ bool is_nic(const PciDevice& device) {
   return device.class_id == kEthernet || device.class_id == kInfiniBand || device.class_id == kFabric;
 }
 
-// Finds the system's name for the device, which is below the device in the tree, perhaps below another bus.
+// Finds the system's name for the device: that of an object below the device in the tree, perhaps below another bus.
 void find_name(hwloc_obj_t object, Device* device) {
   for (hwloc_obj_t child = object->io_first_child; child != nullptr; child = child->next_sibling) {
     if (child->type == HWLOC_OBJ_OS_DEVICE && child->name != nullptr) {

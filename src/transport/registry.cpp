@@ -110,9 +110,9 @@ std::string_view name_of(NetworkChoice choice) noexcept {
   return "";
 }
 
-// Returns the record that carries messages to other hosts: of those that the user allows, the first that suits this
-// host and whose library can be opened, else the first whose library can be opened, else the first, whose error says
-// what is missing. Null if there is none.
+// Returns the record that carries messages to other hosts. Among those that the user allows, prefers the first that
+// suits this host and whose library can be opened, then the first whose library can be opened, then the first of all,
+// whose error says what is missing. Null if there is none.
 const Record* network_record() {
   std::vector<const Record*> allowed;
   const std::string_view wanted = name_of(knobs().network);

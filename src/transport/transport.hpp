@@ -92,9 +92,9 @@ struct Source {
   bool device = false;
 };
 
-// Destination of the data of a rendezvous: `address`, or, if unpack is set, calls of unpack with each piece, once and
-// in any order. It must accept all of the data, `bytes` bytes. Owner: the receiving side; it must live until the
-// operation is complete.
+// Destination of the data of a rendezvous: memory at `address`, or, if set, the function `unpack`, which is called once
+// with each piece, in any order. It must accept all of the data, `bytes` bytes. Owner: the receiving side; the Sink
+// must live until the operation is complete.
 struct Sink {
   std::byte* address = nullptr;
   std::size_t bytes = 0;
@@ -207,8 +207,8 @@ class Transport {
   }
   virtual void withdraw(const RemoteKey& /*key*/) noexcept {}
 
-  // Copies from memory of that process into this process's, all parts in one operation. `key`: that of the exposed
-  // memory which contains all parts; null: host memory that was not exposed (Caps::remote_read). Errors:
+  // Copies from memory of that process into this process's, all parts in one operation. `key`: the key to the exposed
+  // memory that contains all parts; null: host memory that was not exposed (Caps::remote_read). Errors:
   // MPI_ERR_UNSUPPORTED_OPERATION if the system or the network does not permit it (the caller falls back and does not
   // retry); some of the data may then have been copied. An error in `done` is that of the path, which Handlers::failed
   // also reports. `done`: complete when all of the data has arrived; null: the copy is complete on return, which is
@@ -239,17 +239,16 @@ class Transport {
   // set; returns how many processes on the node, including this one, have reported the same number.
   virtual int tell_cpus(std::uint64_t /*cpus*/) noexcept { return 1; }
 
-  // Returns the memory in which that process stages data for others, mapped in this process: the same bytes in all
-  // processes, and of the same size for each of them. Empty if there is none. A process that calls this for itself gets
-  // memory backed by pages (empty if there are none left, which is logged once); the others may access it once a
-  // message refers to it.
+  // Returns the memory in which that process stages data for others, mapped in this process: all processes see the same
+  // bytes, and each has equally much of this memory. Empty if there is none. A process that calls this for itself gets
+  // memory backed by pages (empty if there are none left, which is logged once); the others may access the memory once
+  // a message refers to it.
   virtual std::span<std::byte> staging(int /*proc*/) { return {}; }
 
-  // Let threads sleep. arm() returns nothing if a message has arrived already. From then on an arriving message, or
-  // wake(), ends the sleep() called with the value that arm() returned, even if that sleep() has not begun yet,
-  // whatever other threads do meanwhile; each such value is for exactly one sleep(), which must follow. Several threads
-  // may sleep at once; sleep() and wake() need no library lock. Only one transport of a process can sleep (the one with
-  // the doorbell); the default cannot.
+  // Let threads sleep. arm() returns nothing if a message has arrived already, otherwise a value for exactly one
+  // sleep(), which must follow. After arm(), an arriving message or wake() ends that sleep(), even if it has not begun
+  // yet, and whatever other threads do meanwhile. Several threads may sleep at once; sleep() and wake() need no library
+  // lock. By default, a transport cannot sleep.
   [[nodiscard]] virtual bool can_sleep() const noexcept { return false; }
   [[nodiscard]] virtual std::optional<std::uint32_t> arm() { return std::nullopt; }
   virtual void sleep(std::uint32_t /*armed*/, double /*at_most_seconds*/) {}
@@ -290,14 +289,14 @@ class Transport {
   virtual Status finalize() = 0;
 
   // --- paths ---
-  // True if send() answers "again" for that process now, and the event after which it may accept a message ends a
-  // sleep() like an arriving message.
+  // True if send() answers "again" for that process now, and the event after which send() may accept a message ends a
+  // sleep(), as an arriving message does.
   [[nodiscard]] virtual bool announces_room(int /*proc*/) const noexcept { return false; }
   // True if the path to that process has failed. The path stays failed until disconnect().
   [[nodiscard]] virtual bool has_lost(int /*proc*/) const noexcept { return false; }
 };
 
-// Facts about the job from which a transport is created.
+// Describes the job for which a transport is created.
 struct Job {
   int rank;
   int size;
@@ -359,8 +358,8 @@ Status connect(int proc, Paths* out);
 // Returns the transport that exposes memory of this process to others of its job; null: none does.
 [[nodiscard]] Transport* exposing() noexcept;
 
-// Returns the address of this process for processes of other jobs on other hosts. `make`: if no transport has an
-// address, creates the one that fills gaps now; otherwise the address stays empty.
+// Returns the address of this process for processes of other jobs on other hosts. If no transport has an address: with
+// `make`, creates the transport that fills gaps now; without `make`, the address stays empty.
 Status describe(const Job& job, bool make, std::string* address);
 // Opens paths to the other group; processes that can be reached already keep theirs. The status is only that of this
 // process. active() may return other transports afterwards.

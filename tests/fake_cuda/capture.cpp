@@ -171,7 +171,7 @@ FAKE_API Result cuStreamIsCapturing(void* handle, int* status) {
 
 FAKE_API Result cuGraphGetNodes(Graph* graph, void** nodes, std::size_t* count) {
   if (const Result result = require_init(); result != kSuccess) return result;
-  if (graph == nullptr || nodes != nullptr) return kInvalidValue;  // only their number
+  if (graph == nullptr || nodes != nullptr) return kInvalidValue;  // only their number can be queried
   *count = graph->nodes.size();
   return kSuccess;
 }

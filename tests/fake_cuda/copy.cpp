@@ -1,7 +1,8 @@
 // Copies and fills of the fake driver.
 //
-// Pageable host memory (which the driver neither allocated nor registered) as on hardware: a copy from it reads it at
-// the call, whatever the stream has to do before; a copy into it waits for the stream. Captured copies do neither.
+// Pageable host memory (which the driver neither allocated nor registered) behaves as on hardware: a copy from it reads
+// it during the call, whatever the stream has to do before; a copy into it waits for the stream. Captured copies do
+// neither.
 #include <chrono>
 #include <cstdlib>
 #include <cstring>

@@ -39,7 +39,7 @@ void write_all(Counts& counts) {
   std::fclose(out);
 }
 
-// Null if nothing is counted. Never destroyed, as the program may call the driver from its own destructors.
+// Returns null if nothing is counted. The object is never destroyed, as the program's destructors may call the driver.
 Counts* counts() {
   static Counts* const made = []() -> Counts* {
     const char* const prefix = std::getenv("FAKE_CUDA_COUNTS");

@@ -19,7 +19,7 @@ struct Fault {
   std::atomic<std::uint64_t> calls{0};
 };
 
-// Constant after the first call.
+// Returns the requested faults, which are constant after the first call.
 const std::vector<std::unique_ptr<Fault>>& faults() {
   static const auto* all = [] {
     auto* made = new std::vector<std::unique_ptr<Fault>>;

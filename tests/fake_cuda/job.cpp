@@ -29,7 +29,7 @@ struct Exported {
   std::int32_t device;
   bool freed;
   std::uint64_t bytes;
-  std::uint64_t holders;  // one bit a process
+  std::uint64_t holders;  // one bit per process
 };
 static_assert(kProcesses <= 64);
 struct Table {
@@ -43,7 +43,7 @@ Table* table = nullptr;
 int file = -1;
 int self = -1;
 
-// Byte kProcesses of the file is the table's mutex, a lock on byte i shows that process i is alive. The locks belong to
+// Byte kProcesses of the file is the table's mutex. A lock on byte i shows that process i is alive. The locks belong to
 // this process's open file description and end with it.
 struct flock bytes_of(int place, short type) {
   struct flock range = {};
@@ -158,7 +158,7 @@ bool claim_entry() {
   const Lock lock;
   for (int process = 0; process < kProcesses; ++process) {
     if (!lock_byte(process, F_OFD_SETLK)) continue;
-    bury(process);  // of its former owner
+    bury(process);  // the former owner of this place
     table->processes[process].joined = true;
     self = process;
     return true;

@@ -1,9 +1,9 @@
 // State shared by the processes of one job: the bytes in use on every device, and the processes that have exported
 // memory open.
 //
-// FAKE_CUDA_SHARED names a job, else the launcher that started the ranks identifies it (the parent process, if PMI_RANK
-// is set); a process with neither is a job of its own. The table is in a memory file that the processes find in each
-// other's /proc/<pid>/fd: it disappears with the last of them, however they end, and has no name in any file system.
+// FAKE_CUDA_SHARED names a job. Without it, the launcher that started the ranks identifies the job (the parent process,
+// if PMI_RANK is set); a process with neither is a job of its own. The table is in a memory file that processes find in
+// each other's /proc/<pid>/fd: it disappears with the last process, however they end, and has no name in a file system.
 //
 // Owner: process-wide, joined by cuInit, left only by the end of the process, which the others detect by its lock on
 // one byte of the file. Threads: `state().mutex` is held around every call. Devices are given by their physical
@@ -17,10 +17,10 @@ namespace fake_cuda::job {
 // Joins the job's table; false if that fails (reported on standard error).
 bool join();
 
-// Identifies the table: an export of another job's process cannot be opened.
+// Returns a number that identifies the table: an export of another job's process cannot be opened.
 std::uint64_t identity();
 
-// Bytes in use on a device by all processes, and by exported memory that was freed but is still open somewhere.
+// Returns the bytes in use on a device by all processes, and by exported memory that was freed but is still open.
 std::uint64_t used(int device);
 // Counts bytes for this process; false if the device would then hold more than `limit`.
 [[nodiscard]] bool reserve(int device, std::uint64_t bytes, std::uint64_t limit);

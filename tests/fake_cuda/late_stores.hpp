@@ -1,6 +1,6 @@
-// LateStores: device memory as one kernel sees it, if its stores become visible to others only when it ends, as those
-// to AMD's coarse-grained memory may. The kernel works on copies, and the bytes that it has changed are stored at its
-// end.
+// LateStores: device memory as one kernel sees it, if its stores become visible to others only when it ends, which may
+// happen in AMD's coarse-grained memory. The kernel works on copies, and the bytes that it has changed are stored at
+// its end.
 //
 // Owner: the operation that runs the kernel. Threads: those that run its blocks; `state().mutex` is held around at().
 #pragma once

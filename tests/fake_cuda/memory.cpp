@@ -91,7 +91,7 @@ void* alias(Address address) {
   return range().driver + (address - reinterpret_cast<std::uintptr_t>(range().program));
 }
 
-// For other stand-ins for hardware (tests/fake_ucx).
+// Exported for other stand-ins for hardware (tests/fake_ucx).
 extern "C" __attribute__((visibility("default"))) void* fake_cuda_alias(Address address) { return alias(address); }
 
 Address reserve_range(std::size_t bytes) {
@@ -142,7 +142,7 @@ Allocation* find_allocation(Address address) {
 
 Result check_access(Context* context, Address address, std::size_t bytes, bool by_kernel) {
   Allocation* allocation = find_allocation(address);
-  // Host memory may be registered from the middle of the range on.
+  // Host memory at the start of the range may be unregistered, even if a later part is registered.
   if (allocation == nullptr) return in_device_range(address) ? kInvalidValue : kSuccess;
   if (bytes > allocation->address + allocation->bytes - address) return kInvalidValue;
   switch (allocation->kind) {

@@ -26,7 +26,7 @@ using RunBlock = void (*)(const unsigned* shape, unsigned index, void** argument
 struct Function {
   Context* context;
   Run run;
-  RunBlock run_block;  // instead
+  RunBlock run_block;  // instead of `run`
   Sizes sizes;
 };
 

@@ -90,8 +90,8 @@ struct State {
 };
 State& state();
 
-// kSuccess after cuInit in this process (not in a forked child). Every driver call begins with this or with
-// require_context(), which fail if FAKE_CUDA_FAIL requests it (faults.cpp).
+// Returns kSuccess after cuInit in this process (not in a forked child). Every driver call begins with this function or
+// with require_context(), which fail if FAKE_CUDA_FAIL requests it (faults.cpp).
 Result require_init(const char* call = __builtin_FUNCTION());
 // Counts a call, if FAKE_CUDA_COUNTS requests it (counts.cpp).
 void count(const char* call);

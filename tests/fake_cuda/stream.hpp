@@ -22,8 +22,8 @@ using OperationPointer = std::shared_ptr<Operation>;
 // destroyed stream ends the process; `call`: the driver function called by the program.
 Result use_stream(Context* context, void* handle, Stream** stream, const char* call = __builtin_FUNCTION());
 Stream* make_stream(Context* context, bool blocking, int priority = 0);
-// Number of hardware queues of a device for each priority, in which the operations of all streams that share a queue
-// run in the order in which they were enqueued. 0: every stream has its own. Set before there are streams.
+// Number of hardware queues of a device for each priority. The operations of all streams that share a queue run in the
+// order in which they were enqueued. 0: every stream has a queue of its own. Set before there are streams.
 std::size_t& hardware_queues();
 
 // Enqueues work in a stream; if the work fails, the context's error is sticky. `after`: another operation that the work

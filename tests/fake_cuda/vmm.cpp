@@ -301,7 +301,7 @@ FAKE_API Result cuMemImportFromShareableHandle(Address* handle, void* shareable,
     return kInvalidValue;
   }
   std::lock_guard lock(state().mutex);
-  (void)job::open(footer.exported);  // if the program that created it has not released it meanwhile
+  (void)job::open(footer.exported);  // false if the creator has released the memory meanwhile
   *handle = next_handle++;
   physicals()[*handle] = {file, footer.bytes, number_here(footer.device), 1, 1, true, footer.exported, {}};
   return kSuccess;

@@ -65,8 +65,8 @@ Result start() {
   return count == nullptr ? kUsual : std::strtoul(count, nullptr, 10);
 }();
 
-// Memory from hipMalloc is coarse-grained, unless a test replaces the program's hipExtMallocWithFlags() by this
-// variable.
+// Memory from hipMalloc is coarse-grained, unless a test sets this variable, so that the program need not call
+// hipExtMallocWithFlags().
 [[maybe_unused]] const bool late = fake_cuda::late_stores() = std::getenv("FAKE_HIP_FINE_GRAINED") == nullptr;
 
 struct Name {

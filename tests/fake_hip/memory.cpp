@@ -42,7 +42,7 @@ constexpr unsigned kPortable = 1, kMapped = 2, kReadOnly = 8, kNumaUser = 0x2000
                    kNonCoherent = 0x80000000;
 constexpr unsigned kSignalMemory = 2, kUncached = 3;  // flags of hipExtMallocWithFlags; 1: fine-grained
 
-// The value of new signal memory.
+// Returns the initial value of signal memory.
 std::uint64_t first_of_signals() {
   const char* const first = std::getenv("FAKE_HIP_SIGNAL_VALUE");
   return first == nullptr ? 1 : std::strtoull(first, nullptr, 10);
@@ -148,7 +148,7 @@ FAKE_HIP hipIpcGetMemHandle(IpcHandle* handle, Address address) {
 }
 FAKE_HIP hipIpcOpenMemHandle(Address* address, IpcHandle handle, unsigned flags) {
   constexpr unsigned kLazyPeerAccess = 1;  // the driver's
-  // hipIpcMemLazyEnablePeerAccess, which differs
+  // hipIpcMemLazyEnablePeerAccess, whose value depends on the version
   if (flags != (rocm() < 6 ? 0U : 1U)) return done(kInvalidValue);
   return on_device([&] { return cuIpcOpenMemHandle_v2(address, handle, kLazyPeerAccess); });
 }

@@ -118,7 +118,7 @@ void words() {
   write(0xfffffff1);
   expect(call("hipStreamSynchronize", own) == 0, "the host ends a wait");
 
-  // A capture does not hold the operations.
+  // The operations do not become part of a capture.
   void* graph = nullptr;
   void* executable = nullptr;
   expect(call("hipStreamBeginCapture", own, kRelaxed) == 0, "hipStreamBeginCapture");
@@ -207,7 +207,7 @@ struct Chunk {
   void *start = nullptr, *handle = nullptr;
 };
 
-// The child of a process that has used the runtime may not, so each of these begins with the library's first call.
+// The child of a process that has used the runtime may not use it, so each child here makes the first call itself.
 void chunks(int version) {
   constexpr int kCounts = 712, kByValue = 701;
   if (version < 600) {

@@ -130,7 +130,7 @@ int main(int argc, char** argv) {
   }
   if (collective(way, size)) return MPI_Finalize();
   if (rank != size - 1) {
-    MPI_Barrier(MPI_COMM_WORLD);  // which the last rank never enters
+    MPI_Barrier(MPI_COMM_WORLD);  // the last rank never enters the barrier
     return 0;
   }
   if (way == "cpp") {

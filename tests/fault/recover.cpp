@@ -286,7 +286,7 @@ int shrink(const Try& t) {
   CHECK_OK(MPI_Comm_size(made, &size));
   if (MPI_Barrier(made) != MPI_SUCCESS) MPIX_Comm_revoke(made);
   MPI_Comm_free(&made);
-  // All processes get the same; results of the barrier may differ.
+  // Returns the same on all processes, although the results of the barrier may differ.
   return size < t.group.size ? MPIX_ERR_PROC_FAILED : MPI_SUCCESS;
 }
 

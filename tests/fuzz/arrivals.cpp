@@ -1,7 +1,7 @@
 // Delivers malformed messages from other processes: anything but the source and the length may be wrong. The process
 // that receives them has pending receives and sends, a window and communicators.
 //
-// The input is a sequence of messages: 4 bytes (sender, kind, words to replace, length of the payload), a way, the 4
+// The input is a sequence of messages: 5 bytes (sender, kind, words to replace, length of the payload, way), the 4
 // bytes of a context and two words of the header, then the payload. A cookie is an address, which no input can know:
 // bits of the third byte replace it with that of a request of this process, or with the context of a communicator or
 // window. After the last message all other processes have failed, and every pending operation has to end.
@@ -33,7 +33,7 @@ constexpr std::size_t kShort = 40;
 constexpr std::size_t kLong = 200001;
 constexpr std::size_t kWindow = 512;
 constexpr int kRounds = 2000;
-constexpr std::size_t kBytesBefore = 25;  // the payload of a message
+constexpr std::size_t kBytesBefore = 25;  // input bytes of a message before its payload
 
 enum Place : std::uint8_t {
   kFirstCookie = 1,    // word 1 of the header names a request

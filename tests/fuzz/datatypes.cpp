@@ -1,5 +1,5 @@
-// Datatype constructors compared with typemaps written out entry by entry (tests/unit/layout/reference.hpp) and, with
-// arguments at the limits of a count, with 128-bit sums.
+// Compares datatype constructors with typemaps written out entry by entry (tests/unit/layout/reference.hpp). Compares
+// results for arguments at the limits of a count with 128-bit sums.
 #include <algorithm>
 #include <cstring>
 #include <limits>

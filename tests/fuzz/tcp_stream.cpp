@@ -1,4 +1,4 @@
-// Feeds a connection of the transport over TCP with any bytes, after a handshake that is right: a peer whose library is
+// Feeds a connection of the transport over TCP with any bytes, after a correct handshake: a peer whose library is
 // broken must not break this process (transport/tcp/receive.cpp). Each message must come from that peer, and be no
 // longer than the input.
 #include <algorithm>

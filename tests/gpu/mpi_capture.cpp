@@ -79,7 +79,7 @@ class Capture {
   int mode_ = 0;
 };
 
-// Messages of a ring and collectives, between `begin` and `end`; results are checked after that.
+// Messages of a ring and collectives, between `begin` and `end`; results are checked after `end`.
 class Messages {
  public:
   Messages(const check::Environment& mpi, MemoryKind kind, std::size_t bytes)

@@ -1,6 +1,6 @@
 // Chunked device memory (VMM): ranges of one chunk, of many and of too many, and views that begin and end
 // anywhere in them; chunks that are replaced by others at the same address, ranges that grow, processes that may not
-// map. If GPUs can fetch directly, they must do so; at the end, no mapping may be left.
+// map chunks. If GPUs can fetch directly, they must do so; at the end, no mapping may be left.
 //
 //   mpi_chunks [all | PART...] [--cycles N]      parts: ranges mixed remap grow many cycles collectives; alone: refused
 #include <linux/filter.h>
@@ -78,7 +78,7 @@ void exchange(const Ring& ring, unsigned char* data, std::size_t bytes, MemoryKi
   expect_bytes(receive.read(), kGuard, content(bytes, salt * 64 + static_cast<unsigned>(ring.previous())), what);
 }
 
-// Every other element of 16 bytes, from chunk to chunk.
+// Every rank sends every other element of 16 bytes, across the chunks.
 void exchange_strided(const Ring& ring, unsigned char* data, std::size_t bytes, unsigned salt,
                       const std::string& what) {
   const auto blocks = static_cast<int>(bytes / 32);
@@ -200,7 +200,7 @@ void grow(const Ring& ring) {
   }
 }
 
-// More ranges than descriptors and tables for them.
+// Uses more ranges than there are descriptors and tables for.
 void many(const Ring& ring) {
   std::deque<Segment> segments;
   for (unsigned i = 0; i < 24; ++i) {
@@ -229,8 +229,8 @@ std::string joined(const std::vector<std::string>& files) {
   return all;
 }
 
-// Waits until other processes release memory that its owner has freed: they do so in the later call in which they learn
-// of it.
+// Waits until other processes release memory that its owner has freed. Each does so in a later call, in which it learns
+// that the memory was freed.
 void settle(std::uint64_t memory, const std::vector<std::string>& before) {
   // A real driver has its own memory and open files, whose number varies.
   const std::uint64_t room = hr::test::on_fake_driver() ? 0 : std::uint64_t{4} << 20;
@@ -341,7 +341,7 @@ void refused(const Ring& ring) {
   constexpr unsigned kPidfdGetfd = 438;
   if (ring.rank == 1) forbid(kPidfdGetfd);
   const Segment segment = Segment::full(3);
-  // The first messages discover that; later ones are staged immediately.
+  // The library discovers the refusal with the first messages; it stages later ones immediately.
   for (unsigned i = 0; i < 4; ++i) {
     exchange(ring, segment.data() + 8, segment.bytes() - 8, MemoryKind::kVmm, i, "refused at first");
     CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));

@@ -199,8 +199,8 @@ std::vector<int> values_of(int rank, std::size_t count) {
   return values;
 }
 
-// Every rank sends to the next one, with lengths for each protocol, and with offsets in the allocation, which a handle
-// does not contain.
+// Every rank sends to the next one. There are lengths for each protocol. The data is inside the allocation, at an
+// offset that a handle does not contain.
 void exchange(int rank, int size, Kind from, Kind to) {
   for (const std::size_t count : {std::size_t{1}, std::size_t{500}, std::size_t{40000}, std::size_t{700000}}) {
     Memory source(from, count * sizeof(int), 12 * kPage + 64);
@@ -258,8 +258,8 @@ void own_error_stays(int rank, int size) {
   CHECK(target.read(kCount) == values_of(before, kCount));
 }
 
-// Sends from each of some buffers several times. Only these have been exported then, once each, and not the buffers
-// into which messages were received: after all have been freed, the bytes in use have grown by those of the former.
+// Sends several times from each of some buffers. Only these buffers must have been exported, once each, and not those
+// into which messages were received: after all are freed, the bytes in use have grown by those of the send buffers.
 void exports(int rank, int size) {
   constexpr int kCount = 1 << 18, kBuffers = 6, kTimes = 5;
   constexpr std::size_t kBytes = kCount * sizeof(int);
@@ -372,7 +372,7 @@ void in_streams(int rank, int size) {
   hip("hipStreamDestroy", stream);
 }
 
-// The device has no memory for whose words streams can wait.
+// Checks that streams are refused if the device has no memory on whose words they can wait.
 void streams_are_refused() {
   void* stream = nullptr;
   hip("hipStreamCreateWithFlags", &stream, 1U);

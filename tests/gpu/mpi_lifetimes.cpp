@@ -1,6 +1,6 @@
 // Tensors that live for one exchange: allocated, sent from their middle, reduced, freed, for many cycles, so that
-// addresses are reused with other sizes, kinds and contents. Each message must be the sender's of this cycle, and in
-// the end as many bytes must be in use on the devices as after the first round.
+// addresses are reused with other sizes, kinds and contents. Each message must be its sender's message of this cycle,
+// and in the end as many bytes must be in use on the devices as after the first round.
 //
 //   mpi_lifetimes [all] [--cycles N] [--bytes LARGEST] [--seed N] [--kinds NAME,NAME...]
 //
@@ -150,8 +150,8 @@ std::uint64_t at_rest() {
 }
 
 // Returns how much more memory may be in use on a device at the end than before. On hardware, other programs may also
-// use the devices, and the driver keeps pages of managed memory when all of it has been freed, without MPI up to 126
-// MiB after cycles like these (docs/history/gpu-validation.md).
+// use the devices, and the driver keeps pages of managed memory after all of it has been freed, even without MPI
+// (docs/history/gpu-validation.md).
 std::uint64_t room_for(const Settings& settings) {
   if (hr::test::on_fake_driver()) return 0;
   const bool managed =
@@ -159,8 +159,8 @@ std::uint64_t room_for(const Settings& settings) {
   return std::uint64_t{managed ? 256U : 4U} << 20;
 }
 
-// Waits for other processes to release memory that its owner has freed: they do so in the later call in which they
-// learn of it.
+// Waits for other processes to release memory that its owner has freed. Each does so in a later call, in which it
+// learns that the memory was freed.
 std::uint64_t settled(std::uint64_t wanted, std::uint64_t room) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   while (true) {

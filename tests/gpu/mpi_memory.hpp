@@ -12,8 +12,8 @@
 
 namespace hr::test {
 
-// Selects the device of this rank on its node; false if there are no devices, process 0 prints that, and the program
-// should then exit with success.
+// Selects the device of this rank on its node. False if there are no devices: process 0 then prints a message, and the
+// program should exit with success.
 inline bool select_device() {
   if (!gpu::available()) {
     int rank = 0;

@@ -76,8 +76,8 @@ void exchange(MPI_Comm comm, int session, MemoryKind kind, std::size_t bytes) {
            static_cast<std::ptrdiff_t>(bytes));
 }
 
-// Returns the resources held within a session once they are no more than before. Other processes release memory that
-// its owner has freed when they learn of it, in a later call.
+// Returns the resources held within a session once they are no more than before. If a process frees memory, the others
+// release it in a later call, in which they learn that it was freed.
 Held settled(MPI_Comm comm, const Held& most) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   for (int done = 0;;) {

@@ -1,5 +1,5 @@
-// Every rank sends values to rank 0, which computes for argv[1] seconds before it makes a call of MPI. With a third
-// argument, a rank that waits meanwhile must take less than that part of the time on its core.
+// Every rank sends values to rank 0, which computes for argv[1] seconds before it makes a call of MPI. With argv[2], a
+// rank that waits meanwhile must use its core for less than that fraction of the time.
 #include <chrono>
 #include <cstdlib>
 #include <ctime>

@@ -1,4 +1,4 @@
-// Ends the job with MPI_Abort and the code in the first argument, on the rank in the second, while all others wait.
+// Ends the job with MPI_Abort on one rank while all others wait. Arguments: the error code and the rank.
 #include <cstdlib>
 
 #include "common/check.hpp"

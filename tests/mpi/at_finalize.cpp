@@ -22,7 +22,7 @@ int rank = 0;
 int size = 0;
 std::chrono::milliseconds delay{0};
 
-// A send on each of the communicators, of each length, to each other rank; every second one is persistent.
+// Starts a synchronous send on each communicator, of each length, to each other rank. Every second one is persistent.
 std::vector<MPI_Request> start_sends(const std::vector<MPI_Comm>& comms, std::vector<char>& data) {
   std::vector<MPI_Request> sends;
   data.assign(1'000'000, 'A');
@@ -48,7 +48,7 @@ std::vector<MPI_Comm> duplicates() {
   return made;
 }
 
-// Waits, or tests until the send has ended.
+// Waits for the send or, if `tests`, tests it until it has ended. Returns the error of the call.
 int end_of(MPI_Request* send, bool tests, MPI_Status* status) {
   if (!tests) return MPI_Wait(send, status);
   int done = 0, code = MPI_SUCCESS;
@@ -62,7 +62,7 @@ void free_persistent(std::vector<MPI_Request>& sends) {
   }
 }
 
-// `received`: the others have the messages in their queues when they leave.
+// Rank 0 cancels its sends. `received`: before the others leave, they find a message on each communicator with a probe.
 void cancel(bool received) {
   std::vector<MPI_Comm> comms = duplicates();
   comms.push_back(MPI_COMM_WORLD);

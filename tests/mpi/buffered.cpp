@@ -70,7 +70,7 @@ void overflow(const check::Environment& mpi) {
   }
 }
 
-// Messages to oneself, sent before anything is posted, of a derived type.
+// Sends a message of a derived type to this process before its receive is posted.
 void to_self(const check::Environment& mpi) {
   MPI_Datatype every_other;
   CHECK_OK(MPI_Type_vector(100, 1, 2, MPI_INT, &every_other));

@@ -57,7 +57,7 @@ void unmatched_sends() {
   }
 }
 
-// More messages than can be in flight.
+// Cancels more messages than can be in flight.
 void many_sends() {
   std::vector<int> data(10, 3);
   std::vector<MPI_Request> requests(3000);

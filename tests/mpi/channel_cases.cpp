@@ -153,8 +153,8 @@ void shared_tags() {
   free_all(comms);
 }
 
-// Threads that use a new communicator for the first time at the same moment choose the same channel: the message of
-// each is found there.
+// Threads that use a new communicator for the first time at the same moment choose the same channel, where all their
+// messages are found.
 void first_use() {
   constexpr int kRounds = 40, kEach = 100;
   for (int round = 0; round < kRounds; ++round) {
@@ -217,7 +217,7 @@ void cancel() {
   });
 }
 
-// The receiver of a cancelled message has not used its communicator, and does so only once the message is cancelled.
+// The receiver of a cancelled message uses the communicator for the first time after the message is cancelled.
 void cancel_unseen() {
   std::vector<MPI_Comm> comms = duplicates(3);
   for (const MPI_Comm comm : comms) {
@@ -360,8 +360,8 @@ void inter() {
   free_all(comms);
 }
 
-// Communicators of parts of the job also have channels: those of the ranks on each host in reverse order, and those of
-// every second rank. Communicators over several hosts are used concurrently.
+// Communicators of parts of the job also have channels: all ranks of a host, those of the same parity on a host, and
+// those of the same parity in the job, each in reverse order. Threads use all of them concurrently.
 void parts() {
   std::vector<MPI_Comm> comms = duplicates(4);
   MPI_Comm host;
@@ -499,8 +499,8 @@ void revoked_start() {
   free_all(comms);
 }
 
-// Rank 1 receives a message without having heard that its communicator is revoked. The send ends with the error if
-// the message has not been received, and otherwise the message is what was sent, although the sender then changes it.
+// Rank 1 receives a message before it has heard that the communicator is revoked. The send ends with the error if the
+// message has not been received. Otherwise, rank 1 has the data as sent, although rank 0 then changes its buffer.
 void revoked_data() {
   for (const int count : {1, 100'000}) {
     MPI_Comm comm;
@@ -544,7 +544,7 @@ MPI_Comm without_any_tag(bool all) {
   return made;
 }
 
-// True if communicators whose members make that assertion use several channels.
+// True if a communicator whose members all set mpi_assert_no_any_tag uses several channels.
 bool several_channels() {
   const char* const channels = std::getenv("HEADRACE_CHANNELS");
   const char* const network = std::getenv("HEADRACE_NETWORK");
@@ -572,7 +572,7 @@ void set_hint(MPI_Comm comm, const char* value) {
   CHECK_OK(MPI_Info_free(&info));
 }
 
-// With MPI_ANY_TAG, every call that takes it returns an error if the communicator uses several channels.
+// On a communicator with several channels, every receive and probe returns an error for MPI_ANY_TAG.
 void refused(MPI_Comm comm) {
   int value = 0, flag = 0;
   MPI_Request request = MPI_REQUEST_NULL;
@@ -599,8 +599,8 @@ void refused(MPI_Comm comm) {
   CHECK_EQ(status.MPI_SOURCE, MPI_PROC_NULL);
 }
 
-// Hints with which a communicator uses several channels: they are shown, and can be withdrawn only if they are not in
-// use. A communicator that uses one channel accepts MPI_ANY_TAG, even if some members have asserted not to use it.
+// The hint with which a communicator uses several channels: queries return it, and it can be withdrawn only if the
+// communicator uses one channel. Such a communicator accepts MPI_ANY_TAG, even if some members have set the hint.
 void asserted() {
   const bool several = several_channels();
   for (const bool all : {true, false}) {
@@ -715,7 +715,7 @@ void cut() {
                        : t == 2 ? MPI_Probe(1 - rank, 1, comm, MPI_STATUS_IGNORE)
                                 : MPI_Send(data.data(), 100000, MPI_INT, 1 - rank, 2, comm);
       CHECK_EQ(check::error_class(code), MPIX_ERR_PROC_FAILED);
-      // Such a request cannot be started, and is inactive after that.
+      // A persistent request to the other host cannot be started, and is inactive after the failed MPI_Start.
       MPI_Request request;
       CHECK_OK((t % 2 == 0 ? MPI_Send_init : MPI_Ssend_init)(&t, 1, MPI_INT, 1 - rank, 3, comm, &request));
       CHECK_CLASS(MPI_Start(&request), MPIX_ERR_PROC_FAILED);
@@ -767,7 +767,7 @@ int main(int argc, char** argv) {
   const char* const wanted = argc > 1 ? argv[1] : "";
   bool found = false;
   for (const auto& each : cases) {
-    // "all": the cases that end with the job's success.
+    // "all" runs only the cases after which the job ends successfully.
     const bool mortal = std::strcmp(each.name, "death") == 0 || std::strcmp(each.name, "recovery") == 0 ||
                         std::strcmp(each.name, "cut") == 0;
     if (std::strcmp(wanted, each.name) != 0 && (mortal || std::strcmp(wanted, "all") != 0)) continue;

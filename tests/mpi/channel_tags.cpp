@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kTags = 3;          // of each thread
 constexpr int kBatch = 8;         // most receives at a time
-constexpr int kUnusedTag = 9999;  // plus the thread
+constexpr int kUnusedTag = 9999;  // plus the thread's number
 constexpr int kSharedTag = 20000;
 constexpr int kExchangeTag = 30000;
 constexpr int kPendingTag = 40000;
@@ -30,7 +30,7 @@ int size = 0;
 struct Message {
   int tag;
   int count;
-  int place;  // among the messages with this source, destination and tag
+  int place;  // index among the messages with this source, destination and tag
 };
 
 // A plan that all ranks draw alike.
@@ -93,7 +93,7 @@ MPI_Request start(std::mt19937& random, const std::vector<int>& data, const Mess
   return request;
 }
 
-// Completes all requests with one of many calls; statuses in the order of the requests.
+// Completes all requests with a randomly chosen function. Stores the statuses in the order of the requests.
 void complete(std::mt19937& random, std::vector<MPI_Request>& requests, std::vector<MPI_Status>& statuses) {
   const int count = static_cast<int>(requests.size());
   statuses.resize(requests.size());
@@ -150,7 +150,7 @@ class Expected {
     for (auto& [key, messages] : left_) std::reverse(messages.begin(), messages.end());
   }
   [[nodiscard]] bool empty() const { return tags_.empty(); }
-  // Draws a receive among those that some message matches, and counts it as posted.
+  // Draws a receive that matches some message, and counts it as posted.
   void post(std::mt19937& random, bool any_source, int* source, int* tag) {
     auto chosen = tags_.begin();
     std::advance(chosen, draw(random, static_cast<int>(tags_.size())));
@@ -158,7 +158,7 @@ class Expected {
     if (--chosen->second == 0) tags_.erase(chosen);
     *source = MPI_ANY_SOURCE;
     if (any_source) return;
-    // The next source whose messages with this tag are not all posted for.
+    // Finds the next source that has messages with this tag for which no receive is posted.
     for (*source = draw(random, size);; *source = (*source + 1) % size) {
       auto& posted = posted_[{*source, *tag}];
       const auto found = left_.find({*source, *tag});
@@ -187,8 +187,8 @@ class Expected {
 
  private:
   std::map<std::pair<int, int>, std::vector<Message>> left_;  // by source and tag, last one first
-  std::map<std::pair<int, int>, std::size_t> posted_;         // likewise: receives that name the source
-  std::map<int, int> tags_;                                   // messages for which no receive has been posted
+  std::map<std::pair<int, int>, std::size_t> posted_;         // by source and tag: posted receives that name the source
+  std::map<int, int> tags_;                                   // by tag: messages without a posted receive
 };
 
 // Receives one message by a blocking call, after a probe, or with a matched probe.
@@ -315,7 +315,7 @@ void run_thread(const Plan& plan, int thread, MPI_Comm comm) {
   if (draw(random, 4) == 0) cancel(thread, comm);
   Expected expected(plan, thread);
   std::vector<int> data(static_cast<std::size_t>(kSizes[plan.sizes - 1] + 1) * kBatch, -1);
-  // Receives from any source and others with the same tag could take each other's messages.
+  // Receives from any source are not mixed with others: with the same tag, each could take the message of the other.
   const bool any_source = draw(random, 2) == 0;
   while (!expected.empty()) {
     if (draw(random, 2) == 0) {

@@ -234,7 +234,7 @@ void mixes(Thread& self, int rounds) {
     const bool sends = (self.draw(2) == 0) == (self.rank == 0);
     const int send_flavour = self.draw(6);
     int receive_flavour = self.draw(14);
-    // Tags of messages on several communicators are taken in order, whichever completes first.
+    // Statuses are checked in the order of the messages, whichever message completes first.
     const int completion = self.draw(8);
     const bool spread = self.draw(4) == 0;
     const bool exchanges = self.draw(4) == 0;

@@ -185,7 +185,7 @@ void status_and_free(const check::Environment& mpi) {
   }
 }
 
-// So many receives, with every outcome, that request objects are reused: none shows the state of an earlier one.
+// Makes so many receives, with every outcome, that request objects are reused. Each request must show its own state.
 void used_again(const check::Environment& mpi) {
   enum Way { kPlain, kLong, kTruncated, kCancelled, kFreed, kWays };
   constexpr int kFew = 4, kMany = 20000, kMost = 8;

@@ -32,8 +32,8 @@ int class_of(int code) {
   return error_class;
 }
 
-// Types that benchmark suites reduce with default options: small integers under any name, with the sign that their C
-// types have, and the same overflow. Checks the result of all ranks, and that of MPI_Reduce_local.
+// Reduces types that benchmark suites use with default options: small integers under any name, with the signedness and
+// the overflow of their C types. Checks the result of all ranks, and that of MPI_Reduce_local.
 template <class T>
 void reduce_small(MPI_Datatype type, MPI_Op op, const std::function<T(T, T)>& expected) {
   int rank = -1, size = 0;
@@ -107,7 +107,7 @@ void chars_refused() {
   CHECK_EQ(out, 7);
 }
 
-// A non-blocking flush for a message that waits for a later receive.
+// Starts a non-blocking flush while the buffered message still waits for its receive.
 void iflush() {
   constexpr int kBytes = 100'000;
   std::vector<char> buffer(kBytes + MPI_BSEND_OVERHEAD);

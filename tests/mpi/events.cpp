@@ -1,5 +1,5 @@
-// Events of the tool interface: each is reported in the process in which it occurs, with its elements, in order, to
-// registered callbacks only, and not after they have been freed; callbacks may use MPI as far as their safety level
+// Events of the tool interface. Each is reported in the process in which it occurs, in order and with its elements, but
+// only to callbacks that are registered and have not been freed. Callbacks may use MPI as far as their safety level
 // allows.
 #include <cstdint>
 #include <cstring>

@@ -136,7 +136,7 @@ int on_channel(int argc, char** argv) {
             if (rank == 1) MPI_Recv(values, 8, MPI_BYTE, 0, 1, comm, MPI_STATUS_IGNORE);
           }),
           390);
-  // MPI_Waitall looks for messages as often as the other rank is late, which takes some hundred instructions.
+  // Each time the other rank is late, MPI_Waitall looks for messages, which takes some hundred instructions.
   at_most("16 MPI_Isend and MPI_Waitall on a channel", least_of([&] { window(0); }), kWindow * 480);
   drain();
   at_most("16 MPI_Irecv, MPI_Waitall and MPI_Send on a channel", least_of([&] { window(1); }), kWindow * 640);
@@ -157,7 +157,7 @@ int main(int argc, char** argv) {
     if (rank == 0) MPI_Send(&sent, sizeof sent, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
     if (rank == 1) MPI_Recv(&received, sizeof received, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }
-  // A receiver that sleeps on a busy machine must be woken by each send, which takes 36 instructions.
+  // On a busy machine, the receiver may sleep. Then each send must wake it, which takes 36 instructions.
   at_most("MPI_Send of 8 B", least_of([&] {
             if (rank == 0) MPI_Send(&sent, sizeof sent, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
             if (rank == 1) MPI_Recv(&received, sizeof received, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);

@@ -31,7 +31,7 @@ struct Message {
   std::vector<unsigned char> data;
   std::size_t bytes = 0;
   unsigned number = 0;
-  bool sent = false;  // or received
+  bool sent = false;  // false: received
 
   Message(unsigned seed, int from, int to, int index, bool is_sent, std::size_t most) : sent(is_sent) {
     std::mt19937 random(seed + 7919U * static_cast<unsigned>(from) + 104729U * static_cast<unsigned>(to) +

@@ -100,8 +100,8 @@ void reduce(const Job& job, int round, bool persistent) {
   if (persistent) CHECK_OK(MPI_Request_free(&request));
 }
 
-// Reduction operations that rank 0 executes outside the program's thread wait until that thread has tested the request:
-// a test must not wait for a step of the progress thread, however long that takes.
+// Reduction operations that rank 0 executes outside the program's thread wait until the program's thread has tested the
+// request: a test must not wait for a step of the progress thread, however long the step takes.
 pthread_t program;
 std::atomic<bool> adding{false};  // set by the progress thread
 std::atomic<bool> asked{false};   // set by the program

@@ -72,7 +72,7 @@ void synchronous_waits(const check::Environment& mpi) {
   }
 }
 
-// A blocking synchronous send has returned when the matching receive has started: a later probe for it finds nothing.
+// Blocking synchronous sends return once rank 1 receives their messages; rank 1 checks every value.
 void synchronous_blocking(const check::Environment& mpi) {
   for (int round = 0; round < 50; ++round) {
     if (mpi.rank == 0) {

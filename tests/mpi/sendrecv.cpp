@@ -1,5 +1,5 @@
-// MPI_Sendrecv and _replace and their non-blocking forms, in rings, to the process itself and with MPI_PROC_NULL, with
-// different types on the two sides.
+// MPI_Sendrecv, MPI_Sendrecv_replace and their non-blocking forms: in rings, to the process itself, with MPI_PROC_NULL,
+// and with different types on the two sides.
 #include <vector>
 
 #include "common/check.hpp"

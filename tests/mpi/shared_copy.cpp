@@ -109,7 +109,7 @@ void crossing(const check::Environment& mpi, unsigned seed) {
   CHECK_EQ(code == MPI_SUCCESS, !truncated);
 }
 
-// More messages in one direction than can be copied jointly, and than there are words for sharing copies.
+// Sends more messages in one direction than can be copied jointly at once, and more than there are shared words.
 void burst(const check::Environment& mpi, unsigned seed) {
   std::mt19937 random(seed);
   constexpr int kMessages = 90;

@@ -8,7 +8,7 @@
 
 namespace {
 
-// All are sent before the first receive is posted; they are received from both ends of the queue.
+// All messages are sent before the first receive is posted. They are received from both ends of the queue.
 void unexpected(const check::Environment& mpi, int messages) {
   if (mpi.rank == 0) {
     std::vector<MPI_Request> requests(static_cast<std::size_t>(messages));
@@ -42,7 +42,7 @@ void unexpected(const check::Environment& mpi, int messages) {
   }
 }
 
-// The same number of receives is posted first, and matched in reverse order of tags.
+// Many receives are posted before the first message is sent. They are matched in reverse order of tags.
 void many_posted(const check::Environment& mpi) {
   constexpr int kMessages = 5000;
   if (mpi.rank > 1) return;

@@ -1,6 +1,6 @@
-// A message longer than its receive buffer (section 3.2.4): MPI_ERR_TRUNCATE, nothing is written past the end of the
-// buffer, and the connection stays usable: with every protocol, blocking and non-blocking, with derived types, and in
-// arrays of requests.
+// A message longer than its receive buffer (section 3.2.4) causes MPI_ERR_TRUNCATE. Nothing is written past the end of
+// the buffer, and the connection stays usable. Covers every protocol, blocking and non-blocking calls, derived types,
+// and arrays of requests.
 #include <vector>
 
 #include "common/check.hpp"

@@ -249,7 +249,8 @@ void compute_until(double moment) {
   }
 }
 
-// Rank 0, on a loaded core, moves once to the CPUs named by mpiexec; with `stays`, the setting is off.
+// Rank 0, on a loaded core, moves once to the CPUs named by mpiexec. With `stays`, HEADRACE_LEAVE_LOADED_CORE is off,
+// and rank 0 does not move.
 void leaves_loaded_core(const check::Environment& mpi, bool stays) {
   constexpr double kMostSeconds = 20;
   std::vector<int> every(CPU_SETSIZE);
@@ -300,7 +301,7 @@ void absent(const check::Environment& mpi) {
 
 }  // namespace
 
-// These replace the system's functions, for the library, too.
+// These functions replace the system's, also for the library.
 extern "C" [[gnu::visibility("default")]] long sysconf(
     int name) {  // NOLINT(readability-inconsistent-declaration-parameter-name)
   static const auto real = reinterpret_cast<long (*)(int)>(::dlsym(RTLD_NEXT, "sysconf"));

@@ -1,6 +1,6 @@
-// A run-time library for directives that needs no offloading compiler: the functions that GCC calls for data
-// directives, kernels and queues, with copies through the (fake) CUDA driver, and the functions of both standards. It
-// is preloaded, so it precedes libgomp, which falls back to the host if there is no device.
+// A run-time library for OpenACC and OpenMP directives that needs no offloading compiler. It has the functions that GCC
+// calls for data directives, kernels and queues, which copy through the (fake) CUDA driver, and the library functions
+// of both standards. It is preloaded, so it precedes libgomp, which falls back to the host if there is no device.
 //
 // A kernel runs on the CPU, on scratch copies of the mapped data. A queue is busy from the first async directive until
 // the program waits. As GCC's library does, it ends a program that requests queues before it has used OpenACC, and one

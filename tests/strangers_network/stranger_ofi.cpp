@@ -49,7 +49,7 @@ struct Stranger {
     fi_cq_err_entry error{};
     if (::fi_cq_readerr(queue, &error, 0) == 1) ++answered;
   }
-  // Repeats the call until the provider accepts it. Returns false if that takes too long.
+  // Repeats the call while the provider asks for another attempt. True if the provider accepts it within kLimit.
   template <class Call>
   bool until_taken(Call&& call) {
     const auto end = std::chrono::steady_clock::now() + kLimit;

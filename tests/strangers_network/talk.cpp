@@ -1,6 +1,7 @@
 // Two ranks that exchange messages until standard input ends, and check every byte: short messages, long ones, a
-// window. Each prints "ready PID ADDRESS" once it has received a message from the other (the address of bytes that must
-// not be written), "PID dropped N" from time to time if N has changed, and at the end "right" or the error.
+// window. Each prints "ready PID ADDRESS" once it has received a message from the other; ADDRESS is that of bytes that
+// must not be written. Then it prints "PID dropped N" from time to time if the number N of dropped messages has
+// changed, and at the end "right" or the error.
 #include <mpi.h>
 #include <poll.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// Every variant, in the order of the course.
+// Lists all variants, in the order of the course (docs/course/diffusion2d.md).
 #include "variant.hpp"
 
 namespace diffusion2d {

@@ -1,8 +1,8 @@
 // The six packed messages of a step, one per axis and way, each with the planes of the three fields: their buffers,
 // packing, and MPI calls, timed per axis.
 //
-// `staged`: MPI is passed host memory, and the planes are copied between it and the device. One message per axis and
-// way is in flight at a time; the backend owns the buffers.
+// `staged`: MPI is passed host memory, and the planes are copied between this memory and the device. One message per
+// axis and way is in flight at a time; the backend owns the buffers.
 #pragma once
 
 #include <mpi.h>
@@ -20,8 +20,8 @@ class HaloMessages {
   // Packs both ways of an axis. Complete on return, so that MPI may use the buffers.
   void pack(int axis);
   void unpack(int axis);
-  // Pack and unpack all axes at once; unpack_all() waits for the kernels only if `wait`. An axis's time is that of
-  // starting its kernels; the last axis's time includes the wait.
+  // Pack and unpack all axes at once; unpack_all() waits for the kernels only if `wait` is true. An axis's time is the
+  // time to start its kernels; the last axis's time includes the wait.
   void pack_all();
   void unpack_all(bool wait);
 
@@ -33,7 +33,8 @@ class HaloMessages {
   enum class Call { kSendrecv, kIsendRecv };
   void exchange(int axis, Call call);
 
-  // Creates twelve persistent requests, a receive and a send for each message, on a communicator of these ranks.
+  // Creates twelve persistent requests, a receive and a send for each message, on `comm`, which has the same ranks as
+  // the decomposition's communicator.
   static constexpr int kRequests = 2 * kAxes * kWays;
   std::array<MPI_Request, kRequests> make_persistent(MPI_Comm comm) const;
   // Counts the messages that the caller sends in a step.

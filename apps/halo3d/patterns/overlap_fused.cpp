@@ -19,7 +19,7 @@ class OverlapFused final : public Pattern {
 
   void step() override {
     {
-      const Stopwatch watch(setup_.times.pack[kAxes - 1]);  // messages of all directions
+      const Stopwatch watch(setup_.times.pack[kAxes - 1]);  // packing for all directions
       setup_.backend.pack_faces(messages_.to_send());
     }
     {

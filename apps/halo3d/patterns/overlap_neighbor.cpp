@@ -55,7 +55,7 @@ class OverlapNeighbor final : public Pattern {
 
   void step() override {
     {
-      const Stopwatch watch(setup_.times.pack[kAxes - 1]);  // of all directions
+      const Stopwatch watch(setup_.times.pack[kAxes - 1]);  // packing for all directions
       setup_.backend.pack_faces(to_send_);
     }
     {

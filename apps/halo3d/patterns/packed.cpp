@@ -1,5 +1,5 @@
-// Steps 2 and 4: all directions are packed by hand, and one message carries the three fields; on a device, MPI is
-// passed its pointers.
+// Steps 2 and 4: all directions are packed by hand, and one message carries the three fields. In step 4, MPI is passed
+// device pointers.
 #include "patterns/sequence.hpp"
 
 namespace halo3d {

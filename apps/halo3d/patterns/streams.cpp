@@ -1,7 +1,7 @@
 // Beyond the series: like overlap-fused, but the device's stream starts the messages and waits for them, so that the
 // host never waits within a step; and the same with steps captured in a CUDA graph.
 //
-// A program built with a library that lacks these functions lacks these patterns.
+// The program has these patterns only if the MPI library has MPIX streams (MPIX_HAVE_STREAMS).
 #include "patterns/halo_messages.hpp"
 #if !defined(MPICH_VERSION) && __has_include(<mpi-ext.h>)
 #include <mpi-ext.h>

@@ -20,8 +20,8 @@ Status from_callback(int code, const char* which, int keyval) {
   return code > 0 ? Status::from_code(code) : status;
 }
 
-// Calls a callback without the library lock: it may wait for a lock of the program (in Python, the interpreter's) that
-// is held by a thread which waits for the library. Attribute sets tolerate that (base/attributes.hpp).
+// Calls a callback without the library lock: the callback may wait for a lock of the program (in Python, the
+// interpreter's) whose owner waits for the library lock. Attribute sets permit this (base/attributes.hpp).
 template <class Callback>
 int without_lock(Callback&& callback) {
   const int depth = LibraryLock::suspend();

@@ -10,8 +10,8 @@
 namespace hr::bind::impl {
 namespace {
 
-// Returns the pool for a buffered send on this communicator: its own, else that of the session it was derived from,
-// else the process's (section 3.6).
+// Returns the pool for a buffered send on this communicator: the communicator's own, else the pool of the session it
+// was derived from, else the process's (section 3.6).
 p2p::BufferPool& pool_for(comm::Communicator& comm) {
   if (comm.buffer_ != nullptr && comm.buffer_->attached()) return *comm.buffer_;
   const std::shared_ptr<p2p::BufferPool>& of_session = comm.local_->session_buffer();

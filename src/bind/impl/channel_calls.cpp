@@ -45,7 +45,7 @@ struct Place {
   Channel* channel = nullptr;
 };
 
-// Likewise for a communicator that uses several channels: that of messages with one tag. No channel if the tag is
+// The same for a communicator that uses several channels: the channel for messages with one tag; none if the tag is
 // negative.
 struct TagPlace : Place {
   TagPlace(comm::Communicator& of, int tag) : Place(of) {
@@ -56,8 +56,8 @@ struct TagPlace : Place {
   std::atomic<std::uint32_t>* operations = nullptr;
 };
 
-// Reports a receive or probe with MPI_ANY_TAG on a communicator that uses several channels: the message may come on any
-// of them. False if the call is another one.
+// Raises an error for a receive or probe with MPI_ANY_TAG on a communicator that uses several channels, because the
+// message may come on any of them. False if the call is not such a receive or probe.
 [[gnu::cold, gnu::noinline]] bool refuse_any_tag(const Call& call, comm::Communicator& comm, int source, int tag,
                                                  int* code) {
   if (tag != abi::kAnyTag || source == abi::kProcNull || !source_ok(source, comm)) return false;
@@ -71,8 +71,8 @@ struct TagPlace : Place {
   return true;
 }
 
-// A call is executed by its function NAME_at(place, ...), which returns false if an argument is wrong. The following
-// functions pass it the channel of its tag, if the communicator uses several; apart, as few do.
+// A call is executed by its function NAME_at(place, ...), which returns false if an argument is wrong. If the
+// communicator uses several channels, the functions below find the one for the tag. Not inlined, as this case is rare.
 template <class Body>
 [[gnu::noinline]] bool send_by_tag(comm::Communicator& comm, int tag, Body body) {
   const TagPlace found(comm, tag);
@@ -85,7 +85,7 @@ template <class Body>
   return body(TagPlace(comm, tag));
 }
 
-// The data argument of a call. Functions return false if an argument is wrong.
+// The data argument of a call. describe() returns false if an argument is wrong.
 class Data {
  public:
   Data() noexcept {}  // with a constexpr constructor, the compiler clears the whole object, `view_` included
@@ -145,8 +145,8 @@ template <class P>
          });
 }
 
-// Creates the request of a call: begin(data, &request) starts the operation on the channel. `sends`: a message is sent.
-// False if an argument is wrong.
+// Creates the request of a call: begin(data, &request) starts the operation on the channel. `sends`: true if the call
+// sends a message. False if an argument is wrong.
 template <class P, class Begin>
 [[gnu::always_inline]] inline bool make_request(const Call& call, const P& place, bool valid, bool sends,
                                                 const void* buf, MPI_Count count, MPI_Datatype datatype,
@@ -243,9 +243,9 @@ struct Memory {
   MPI_Datatype recvtype;
 };
 
-// Executes a call that sends and receives on different channels: a blocking call if `request` is null. Its data is sent
-// from a copy if the call replaces it, and if the call does not wait, as its request can only be that of the receive.
-// False if an argument is wrong.
+// Executes a call that sends and receives on different channels; a blocking call if `request` is null. Sends a copy of
+// the data if the call replaces the data, or does not wait: its request can only be the request of the receive. False
+// if an argument is wrong.
 bool exchange_apart(const Call& call, const TagPlace& to, const TagPlace& from, const Halves& halves,
                     const Memory& memory, MPI_Status* status, MPI_Request* request, int* code) {
   Data out, in;
@@ -295,7 +295,7 @@ template <class Body>
   return exchange_apart(call, to, from, halves, memory, status, request, code);
 }
 
-// The two halves of a call that sends and receives. Functions return false if an argument is wrong, or there is nothing
+// The two halves of a call that sends and receives. valid() returns false if an argument is wrong, or there is nothing
 // to do.
 template <class P>
 struct Both {
@@ -721,7 +721,7 @@ bool receive_matched(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Mess
   *message = MPI_MESSAGE_NULL;
   const LibraryGuard guard;
   if (status->ok()) matched->unexpected_ = nullptr;
-  // The operation is counted by now, so the communicator stays if the program has freed it.
+  // The operation is counted by now, so a communicator that the program has freed stays until the operation ends.
   if ((*comm)->references() == 1) comm::keep_for_channel(**comm);
   release(matched);
   return true;

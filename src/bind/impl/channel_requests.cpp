@@ -1,4 +1,4 @@
-// Waits and tests of requests of which at least one belongs to a channel.
+// Waits for and tests requests if at least one of them belongs to a channel.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -40,7 +40,7 @@ MPI_Status* at(MPI_Status* statuses, int index) noexcept {
   return statuses == MPI_STATUSES_IGNORE ? statuses : statuses + index;
 }
 
-// Makes one round of progress on every channel that the requests belong to. Returns the sum of their moves.
+// Makes one round of progress on every channel that the requests belong to. Returns the total number of moves.
 unsigned poll_all(int count, const MPI_Request* handles) {
   const p2p::Channel* last = nullptr;
   bool engine = false;
@@ -66,7 +66,7 @@ struct Outcome {
   Object* where = nullptr;
 };
 
-// Reports a ready request; `handle` is null if it is not released.
+// Reports a ready request, and releases it unless `handle` is null.
 Outcome report(MPI_Request* handle, Request* request, MPI_Status* status) {
   Outcome outcome;
   if (!counts(request)) {
@@ -147,7 +147,7 @@ void wait_for(Request* request) {
 }
 
 // Waits for requests that all belong to one channel, and releases them, under one lock. False, with nothing released,
-// if they belong to no channel or to several, or if one of them must be reported.
+// if they do not, if there are more than kMost, or if one is persistent, not valid, or has an error.
 bool wait_for_all(int count, MPI_Request* handles) {
   constexpr int kMost = 128;
   if (count > kMost) return false;
@@ -215,7 +215,7 @@ int wait_for_ready(int count, const MPI_Request* handles, bool* any) {
   }
 }
 
-// Reports all complete requests; releases them if `released` is the array.
+// Reports all complete requests, and releases them unless `released` is null. `released`: the array `handles`, or null.
 int report_some(const Call& call, int count, const MPI_Request* handles, MPI_Request* released, bool any, int* outcount,
                 int* indices, MPI_Status* statuses) {
   *outcount = any ? 0 : MPI_UNDEFINED;

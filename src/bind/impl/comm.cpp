@@ -18,8 +18,8 @@ Status check_inter(const comm::Communicator& comm) {
   return fail(Errc::kComm, "the communicator is an intracommunicator: it has no remote group");
 }
 
-// For constructors without a parent communicator: errors are raised with the handler that the new communicator would
-// have had.
+// Called by constructors without a parent communicator: errors are raised with the handler that the new communicator
+// would have had.
 void blame_if_valid(comm::Errhandler& errhandler) {
   if (comm::check_errhandler(errhandler, comm::ErrhandlerTarget::kCommunicator).ok()) blame_handler(errhandler);
 }

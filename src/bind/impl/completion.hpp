@@ -8,14 +8,14 @@
 namespace hr::bind::impl {
 
 // Finds the request behind a handle. *request is null for MPI_REQUEST_NULL. `index`: the position in the caller's
-// array, -1 for a single request. Errors: MPI_ERR_REQUEST, naming it.
+// array, -1 for a single request. Errors: MPI_ERR_REQUEST; the text names the position and the handle.
 Status no_request(MPI_Request handle, int index);
 inline Status find_request(MPI_Request handle, int index, p2p::Request** request) {
   *request = lookup<p2p::Request>(handle);
   return *request != nullptr || handle == MPI_REQUEST_NULL ? kOk : no_request(handle, index);
 }
 
-// True if a wait need not wait for the request: it is complete, inactive or null.
+// True if there is nothing to wait for: the request is complete, inactive or null.
 inline bool is_ready(const p2p::Request* request) {
   return request == nullptr || !request->active() || request->complete();
 }

@@ -12,8 +12,8 @@ inline void check_ready(const Call& call) {
     if (!runtime::in_use()) not_ready(call.function);
 }
 
-// Calls body(comm), with the library lock held, for a communicator that find(handle) returns; it stays alive
-// until the end of the call.
+// Calls body(comm), with the library lock held, for the communicator that find(handle) returns. The communicator stays
+// alive until the end of the call.
 template <class Find, class Body>
 int enter_with(const Call& call, MPI_Comm handle, const Find& find, const Body& body) {
   check_ready(call);

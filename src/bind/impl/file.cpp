@@ -17,7 +17,7 @@ Status must_be_committed(const char* parameter, const layout::Datatype& type) {
   return type.committed() ? kOk : fail(Errc::kType, "%s is not committed; call MPI_Type_commit first", parameter);
 }
 
-// Returns the type with a new reference; the program frees that of a derived type.
+// Returns the type with a new reference. If the type is derived, the program frees the reference.
 Ref<layout::Datatype> lent(layout::Datatype& type) { return Ref<layout::Datatype>::share(&type); }
 
 // Wraps the program's conversion function; `none` means no conversion.

@@ -69,7 +69,7 @@ Status grequest_complete(MPI_Request request) {
   }
   if (object->complete()) return fail(Errc::kRequest, "the generalized request is already complete");
   object->finish(p2p::Completion{});
-  // If the program has freed the handle, its free_fn is called here, and its code is this call's error.
+  // If the program has freed the handle, free_fn is called here, and the code that it returns is this call's error.
   const bool last = object->references() == 1;
   const Status freed = last ? object->state_->retire(*object) : kOk;
   release(object);

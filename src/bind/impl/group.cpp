@@ -77,7 +77,7 @@ Status group_from_session_pset(comm::Session& session, const char* pset_name, Re
 }
 
 Status group_free(comm::Group& group) {
-  // An operation with an empty result returns MPI_GROUP_EMPTY, so a program may free that.
+  // An operation with an empty result returns MPI_GROUP_EMPTY, so a program may free that handle.
   if (!group.is_predefined()) release(&group);
   return kOk;
 }

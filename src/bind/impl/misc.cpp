@@ -45,7 +45,7 @@ Status get_library_version(char* version, int& resultlen) {
 
 Status get_processor_name(char* name, int& resultlen) {
   char host[MPI_MAX_PROCESSOR_NAME] = "localhost";
-  // A name that does not fit is truncated; after a failure the default stays.
+  // A name that does not fit is truncated. After any other failure, the name stays "localhost".
   static_cast<void>(::gethostname(host, sizeof host - 1));
   resultlen = copy_text(name, host, MPI_MAX_PROCESSOR_NAME);
   return kOk;

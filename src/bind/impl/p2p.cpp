@@ -33,8 +33,8 @@ inline Status send_at_once(const void* buf, Count count, const layout::Datatype&
   return p2p::send_plain(data, bytes, comm.peer_proc(dest), outgoing(comm, tag));
 }
 
-// Creates the view of a message on a communicator with a stream: the message is ordered after the work of that stream
-// only.
+// Creates the view of a message on a communicator with a stream: the message follows the work of that stream, and of
+// no other.
 [[gnu::cold, gnu::noinline]] Status view_after_stream(const void* buf, Count count, const layout::Datatype& datatype,
                                                       comm::Communicator& comm, layout::View* view) {
   HR_TRY(comm.stream_->synchronize());

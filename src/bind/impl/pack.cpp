@@ -39,8 +39,8 @@ inline Status check_room(Count room, Count position, Count bytes) {
   return kOk;
 }
 
-// Creates a view of `bytes` bytes of the packed buffer from `position` on, in any kind of memory; the caller has
-// checked that they are within the buffer.
+// Creates a view of `bytes` bytes of the packed buffer from `position` on, in any kind of memory. The caller has
+// checked that these bytes are within the buffer.
 Status packed_view(const void* buffer, Count position, Count bytes, View* view) {
   const auto* start = static_cast<const std::byte*>(buffer) + (buffer == nullptr ? 0 : position);
   return layout::make_view(start, bytes, *layout::predefined_type(abi::kPacked), view);

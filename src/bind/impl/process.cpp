@@ -24,7 +24,7 @@ std::string working_directory() {
 }
 
 // Returns the info hints for the launcher. A relative "wdir" is relative to the root's working directory, which is also
-// the default unless there is a "file" (section 11.8.4 leaves both to the implementation).
+// the default unless the key "file" is set (section 11.8.4 leaves both to the implementation).
 std::vector<std::pair<std::string, std::string>> hints_of(const comm::Info* info) {
   std::vector<std::pair<std::string, std::string>> hints;
   bool names_directory = false;

@@ -47,8 +47,8 @@ MPI_Status* at(MPI_Status* statuses, int index) {
   return statuses == MPI_STATUSES_IGNORE ? statuses : statuses + index;
 }
 
-// Reports one element of an array. With statuses, its error is stored there and the call fails with MPI_ERR_IN_STATUS
-// (section 3.7.5); without them, the caller gets only the first error.
+// Reports one element of an array. With statuses, its error is stored in its status, and the call fails with
+// MPI_ERR_IN_STATUS (section 3.7.5); without statuses, the caller gets only the first error.
 void report_element(int index, MPI_Request* handle, p2p::Request* request, MPI_Status* status, Status* first) {
   const Status error = report_and_release(handle, request, status);
   if (status == MPI_STATUS_IGNORE) {

@@ -11,8 +11,8 @@
 namespace hr::bind::impl {
 namespace {
 
-// Withdraws the receive of a pair whose send has failed: the peer's send may have failed, too, and its
-// message then never arrives.
+// Cancels the receive of a pair whose send has failed: if the peer's send has failed, too, the peer's message never
+// arrives.
 void give_up_after(const p2p::Request& send, p2p::Request& receive) {
   // No effect if the receive is already matched, in which case it will complete.
   if (!send.completion_.error.ok() && !receive.complete()) (void)p2p::cancel(receive);
@@ -67,7 +67,7 @@ class PairState final : public p2p::RequestState {
   std::unique_ptr<std::byte[]> copy_;
 };
 
-// Starts both operations; a request is null if the process is MPI_PROC_NULL.
+// Starts both operations. With MPI_PROC_NULL, the request is complete at once.
 Status start_both(const layout::View& outgoing, int dest, int sendtag, const layout::View& incoming, int source,
                   int recvtag, comm::Communicator& comm, p2p::Request** send, p2p::Request** receive) {
   p2p::Completion nobody;

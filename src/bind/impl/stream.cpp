@@ -15,7 +15,7 @@ namespace {
 
 using enqueue::Stream;
 
-// Calls body(), with the library lock held. Errors are raised on `where`.
+// Calls body(), and raises its error on `where`. The caller holds the library lock.
 template <class Body>
 int enter(const Call& call, Object* where, const Body& body) {
   const Status status = body();

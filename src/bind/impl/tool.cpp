@@ -36,7 +36,7 @@ constexpr const char* kCategory = "headrace";
 // Maximum length of a string variable, including the terminator.
 constexpr int kTextRoom = 1024;
 
-// Maps knobs to types: strings and enumerations as MPI_CHAR, sizes and counts by their widths.
+// Returns the datatype for knobs of a type: MPI_CHAR for strings and enumerations, else a numeric type.
 MPI_Datatype type_of(std::string_view type) {
   if (type == "int" || type == "bool") return MPI_INT;
   if (type == "size") return MPI_UNSIGNED_LONG_LONG;
@@ -44,7 +44,7 @@ MPI_Datatype type_of(std::string_view type) {
   return MPI_CHAR;
 }
 
-// Returns "HEADRACE_SHM_DIR", the name in the environment.
+// Returns the name of the environment variable, such as "HEADRACE_SHM_DIR".
 std::string variable_name(const KnobRecord& record) { return tool_name(record.name); }
 
 template <class Number>
@@ -157,7 +157,7 @@ int t_cvar_read(MPI_T_cvar_handle handle, void* buf) {
   return MPI_SUCCESS;
 }
 
-// Layers read their knobs when they are initialised, so they can be set only before that.
+// Layers read their knobs when they are initialised, so knobs can be set only before that.
 int t_cvar_write(MPI_T_cvar_handle handle, const void* buf) {
   if (!tool_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
   if (handle == MPI_T_CVAR_HANDLE_NULL) return MPI_T_ERR_INVALID_HANDLE;

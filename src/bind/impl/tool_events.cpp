@@ -68,7 +68,7 @@ struct State {
   bool handing_out = false;
 };
 
-// Registrations may precede MPI_Init and outlive MPI_Finalize.
+// Returns the state. It is process-wide, because registrations may precede MPI_Init and outlive MPI_Finalize.
 State& state() {
   static State it;
   return it;
@@ -111,8 +111,8 @@ void tell_dropped(Registration& registration) {
   registration.dropped_handler(count, &registration, 0, MPI_T_CB_REQUIRE_NONE, registration.callbacks[0].user_data);
 }
 
-// Passes the waiting events to their callbacks; true if there were any. A progress hook, so no operation is in an
-// intermediate state.
+// Passes the waiting events to their callbacks; true if there were any. Runs as a progress hook, when no operation is
+// in an intermediate state.
 bool hand_out(void* /*unused*/) {
   State& all = state();
   if (all.handing_out) return false;

@@ -2,7 +2,7 @@
 // returned, never raised.
 //
 // Levels show the current value, high-water marks the maximum since the process began; both are continuous and
-// read-only. Counters count separately for each handle, while it is started, beginning at 0 or at the value written.
+// read-only. Each handle of a counter counts separately while it is started, beginning at 0 or at the value written.
 // Owner: sessions own their handles; the tool owns its sessions. Threads: library lock.
 #include <algorithm>
 #include <cstring>

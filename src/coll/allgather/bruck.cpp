@@ -1,5 +1,5 @@
-// Allgather by Bruck's algorithm: ceil(log2 p) steps, each doubling the packed blocks held; any number of processes.
-// For small blocks.
+// Allgather by Bruck's algorithm: ceil(log2 p) steps, each of which doubles the number of packed blocks that a process
+// holds. Supports any number of processes. For small blocks.
 #include <algorithm>
 
 #include "coll/messages.hpp"
@@ -12,7 +12,7 @@ Task run(const Call& call) {
   const int size = call.size();
   const int rank = call.rank();
   const std::size_t block = call.recv.bytes(0);
-  // Block i is that of process rank + i.
+  // Block i comes from process (rank + i) mod p.
   Scratch packed(static_cast<std::size_t>(size) * block);
   View own;
   if (call.in_place) {

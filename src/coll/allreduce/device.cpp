@@ -1,6 +1,6 @@
 // Allreduce on GPUs. push: each GPU combines its part of the vector, read from all buffers, and stores the result into
 // all buffers. All links are used in both directions at once, and every element is read before the same thread
-// overwrites it, so that it also works in place. pull: each GPU reads all of every buffer and stores nothing across a
+// overwrites it, so that push also works in place. pull: each GPU reads all of every buffer and stores nothing across a
 // link, which is faster for short vectors.
 #include "coll/device/buffers.hpp"
 #include "coll/device/parts.hpp"

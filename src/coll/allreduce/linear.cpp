@@ -1,5 +1,5 @@
 // Allreduce in which every process sends its vector to every peer and combines the vectors in rank order.
-// Supports intercommunicators, where the result is that of the other group (section 6.9.6).
+// Supports intercommunicators, where the result is the reduction over the other group (section 6.9.6).
 #include "coll/reduction.hpp"
 #include "coll/registry.hpp"
 

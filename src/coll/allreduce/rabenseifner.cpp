@@ -1,7 +1,7 @@
-// Allreduce after Rabenseifner: a reduce-scatter by recursive halving, then an allgather by recursive doubling: 2 log2
-// p exchanges, in which each process sends less than twice the vector. If p is not a power of two, the first processes
-// form pairs: the even one sends its vector to the odd one and receives the result at the end. Partners in the first
-// step are neighbors, so that operands stay in rank order and any operation can be used. For long vectors.
+// Allreduce by Rabenseifner's algorithm: a reduce-scatter by recursive halving, then an allgather by recursive
+// doubling. In its 2 log2 p exchanges, each process sends less than twice the vector. If p is not a power of two, the
+// first processes form pairs: the even one sends its vector to the odd one and receives the result at the end. Partners
+// in the first step are neighbors, so that operands stay in rank order and any operation can be used. For long vectors.
 #include <vector>
 
 #include "coll/doubling.hpp"

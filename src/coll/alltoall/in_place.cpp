@@ -1,6 +1,6 @@
 // Alltoall in place (section 6.8): a tournament in which each pair of processes exchanges its blocks once. Outgoing
-// data is packed first, because incoming data overwrites it. The data of a pair's two blocks matches, but their layouts
-// may differ.
+// data is packed first, because incoming data overwrites it. The two blocks of a pair have the same type signature, but
+// their layouts may differ.
 #include "coll/messages.hpp"
 #include "coll/registry.hpp"
 

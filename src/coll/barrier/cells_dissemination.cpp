@@ -1,6 +1,5 @@
 // Barrier by dissemination through shared flag lines: in step k each process raises a flag for the rank 2^k after it,
-// and waits for that of the rank 2^k before it. For many processes, each of which would otherwise have to read every
-// flag.
+// and waits for the flag of the rank 2^k before it. For many processes: otherwise each would have to read every flag.
 #include "coll/registry.hpp"
 #include "coll/shared/partials.hpp"
 

@@ -1,4 +1,4 @@
-// Broadcast through data slots: the root writes one while the others read the previous ones.
+// Broadcast through data slots: the root writes one slot while the others read the previous ones.
 #include <algorithm>
 
 #include "coll/registry.hpp"

@@ -1,8 +1,8 @@
 // AllBlocks: the blocks of all processes as packed bytes, host after host; for compositions of gathers and scatters.
 //
-// They are in the program's buffer if it has the same order and no holes. Otherwise they are in separate memory: pack()
-// copies them there from the buffer, and unpack() copies them back. Owner: a local of the coroutine. Threads: library
-// lock.
+// The blocks are in the program's buffer if that has the same order and no holes. Otherwise they are in separate
+// memory: pack() copies them there from the buffer, and unpack() copies them back. Owner: a local of the coroutine.
+// Threads: library lock.
 #pragma once
 
 #include <utility>

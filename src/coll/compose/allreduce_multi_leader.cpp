@@ -1,6 +1,6 @@
-// Allreduce over hosts with equally many processes, all of which communicate between hosts: a reduce-scatter within the
-// host leaves each with a part of the vector, an allreduce of each part runs among the processes that hold it, and an
-// allgather within the host follows. For long vectors.
+// Allreduce over hosts with equally many processes. All processes communicate between hosts: a reduce-scatter within
+// the host leaves each process with a part of the vector, an allreduce of each part runs among the processes that hold
+// the part, and an allgather within the host follows. For long vectors.
 #include <vector>
 
 #include "coll/compose/step.hpp"

@@ -6,8 +6,8 @@
 // Then each carrier sends one message to each remote process that it serves, with the blocks of its host in the order
 // of their senders. The carriers are computed from the distribution of processes over hosts, which can be any.
 // For alltoallv and alltoallw the processes of a host first exchange the lengths of these blocks. Long blocks to other
-// hosts are sent directly by their sender, not carried; both ends know from their arguments which these are, while
-// selection does not know the lengths.
+// hosts are sent directly by their sender, not carried; both ends know from their arguments which blocks these are. The
+// choice is made here because the selection does not know the lengths.
 #include <algorithm>
 
 #include "coll/compose/step.hpp"
@@ -206,7 +206,7 @@ class Carried {
     const std::size_t bytes = call_.recv.bytes(rank);
     return goes_straight(rank, bytes) ? 0 : bytes;
   }
-  // Return the length and offset of the block from a process of this host to the k-th process that this one serves.
+  // Return the length and address of the block from a process of this host to the k-th process that this one serves.
   [[nodiscard]] std::size_t length_from(int from, std::size_t k) const {
     return lengths_[index(from) * serves().size() + k];
   }

@@ -19,7 +19,7 @@ class Hosts {
   Hosts(const comm::Communicator& comm, comm::ProcList procs, Sequence sequence);
 
   [[nodiscard]] int count() const noexcept { return static_cast<int>(begin_.size()) - 1; }
-  // True if the ranks of each host are consecutive, so that the order by hosts is that of ranks.
+  // True if the ranks of each host are consecutive, so that host after host is also the order of ranks.
   [[nodiscard]] bool in_order() const noexcept { return in_order_; }
   [[nodiscard]] int of(int rank) const noexcept { return host_[index(rank)]; }
   // Return the ranks of a host, in order, and all ranks, host after host.
@@ -48,7 +48,7 @@ class Hosts {
   // Returns the largest number of processes on one host.
   [[nodiscard]] int most_on_one() const noexcept;
 
-  // Returns the speaker of this host, as an index in here(), if `root` is the speaker of its host (root < 0: no root).
+  // Returns the index in here() of this host's speaker. `root` is the speaker of its own host (root < 0: no root).
   [[nodiscard]] int speaker(int root) const noexcept;
   // Returns the speakers of the hosts, in their order.
   [[nodiscard]] std::vector<int> speakers(int root) const;

@@ -1,5 +1,5 @@
-// Lengths that only the processes themselves know (gatherv, scatterv): a step that gathers, at the host's speaker, the
-// number of bytes that each process of the host sends or receives.
+// LengthsOfHost: a step that gathers, at the host's speaker, the number of bytes that each process of the host sends or
+// receives. Used where only the processes themselves know these lengths (gatherv, scatterv).
 //
 // Owner: a local of the coroutine, before the steps that need it. Threads: library lock.
 #pragma once

@@ -1,5 +1,5 @@
-// Reduce over hosts: reduces to one process of each host, and from these to the root, which is that process of its
-// host.
+// Reduce over hosts: reduces to one process of each host (on the root's host, to the root), and from these processes to
+// the root.
 #include "coll/compose/step.hpp"
 #include "coll/reduction.hpp"
 #include "coll/registry.hpp"

@@ -7,7 +7,7 @@
 namespace hr::coll {
 namespace {
 
-// The parts, in elements, host after host.
+// The parts of the vector, host after host. Counts and displacements are in elements.
 class Parts {
  public:
   Parts(const Call& call, const Hosts& hosts) : call_(call), hosts_(hosts) {

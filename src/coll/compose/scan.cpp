@@ -1,6 +1,6 @@
-// Scan and exscan over hosts whose ranks are consecutive: scans within the host; then, among the last processes of the
-// hosts, which have the sums of their hosts, computes the sum of all hosts before each; and distributes that within the
-// hosts.
+// Scan and exscan over hosts whose ranks are consecutive. First scans or exscans within each host; the host's last
+// process then has the sum of the host (in exscan, once it has added its own contribution). An exscan among these last
+// processes computes the sum of all hosts before each host, and a broadcast distributes this sum within the host.
 #include "coll/compose/step.hpp"
 #include "coll/reduction.hpp"
 #include "coll/registry.hpp"

@@ -8,9 +8,9 @@
 //   co_return co_await steps;                         // the first error
 //
 // A step is enqueued in the sequence of its members when it is constructed. All steps of a composition must be
-// constructed before its first wait. All must be run even if data did not fit or a process has failed, because other
-// members wait for them; after other errors they are skipped, as other members may still wait for the failed step.
-// Owner: locals of the coroutine. Threads: library lock.
+// constructed before its first wait. All steps must be run even if data did not fit or a process has failed, because
+// other members wait for them. After other errors, the remaining steps are skipped, because other members may still
+// wait for the failed step. Owner: locals of the coroutine. Threads: library lock.
 #pragma once
 
 #include <array>
@@ -38,7 +38,7 @@ class Levels {
       : hosts_(*call.members->hosts()), root_host_(root < 0 ? 0 : hosts_.of(root)), speaker_(hosts_.speaker(root)) {
     if (!speaks()) return;
     if (root < 0 || hosts_.is_first(root)) {
-      across_ = hosts_.firsts();  // a list that is kept, with its plans
+      across_ = hosts_.firsts();  // kept for later operations, with its plans
     } else {
       with_root_.emplace(*call.comm, hosts_.speakers(root), call.members->sequence());
       across_ = &*with_root_;
@@ -94,8 +94,9 @@ class Step {
   const Members* members_;
 };
 
-// For a composition that itself packs or reduces device data: defers that work to a wait, after the steps have been
-// enqueued, so that the call that starts a non-blocking operation does not do it.
+// For a composition that itself packs or reduces device data. Waits for the next round of progress if the operation is
+// non-blocking and has device data, so that the call that starts the operation enqueues the steps but does none of this
+// work.
 [[nodiscard]] inline Task defer_device_data(const Call& call) {
   shared::NextRound next;
   const p2p::When later = shared::when(next);
@@ -179,7 +180,7 @@ inline Task run_in_order(std::array<Step*, 3> steps) {
   return blocks;
 }
 
-// True if there are hosts to compose over (and, for _in_order, if the order of the operands is kept).
+// True if there are hosts to compose over; for _in_order, also only if operands may be combined host after host.
 [[nodiscard]] constexpr bool over_hosts(const Query& query) noexcept {
   return query.hosts > 1 && query.ranks_per_host > 1;
 }

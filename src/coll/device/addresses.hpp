@@ -1,10 +1,11 @@
 // DeviceAddresses: where this process's buffers are, for the GPUs of the other processes. Each process publishes its
-// own next to its flag line (shared/segment.hpp) at the start of an operation that begins with an exchange of device
-// addresses.
+// DeviceAddresses next to its flag line (shared/segment.hpp) at the start of an operation that begins with an exchange
+// of device addresses.
 //
 // Reductions describe two buffers. Operations that move data describe pieces: data that this process sends, its layout
-// in memory, and its reader. Trivially copyable: contains numbers, and addresses in the process that wrote them. Owner:
-// the process's flag lines, until all processes have finished the operation. Written before the flag, read after it.
+// in memory, and its reader. Trivially copyable: contains numbers, and addresses that are valid in the process that
+// wrote them. Owner: the process's flag lines, until all processes have finished the operation. Written before the
+// flag, read after it.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +17,8 @@
 
 namespace hr::coll::device {
 
-// A buffer of a reduction; always contiguous.
+// A buffer that is described as one range, not as pieces: an operand of a reduction, or a receive buffer into which
+// other processes store (bcast, gather). Always contiguous.
 struct Buffer {
   std::uint64_t address = 0;
   std::uint64_t bytes = 0;  // 0: the operation does not use it on this process
@@ -40,8 +42,8 @@ struct DeviceAddresses {
   static constexpr std::uint32_t kReachable = 1;  // true if all data of this process is on a device and can be mapped
   static constexpr std::uint32_t kTyped = 2;      // some data of this process is not contiguous
   static constexpr std::uint32_t kKernels = 4;    // this process can read data that is not contiguous
-  static constexpr std::uint32_t kUnproven = 8;   // whether others can map this process's data, or it theirs, is not
-                                                  // verified
+  static constexpr std::uint32_t kUnproven = 8;   // not yet verified that others can map this process's data,
+                                                  // and that it can map theirs
   static constexpr std::uint32_t kMoved = 16;     // this process maps in another context than before
   static constexpr std::uint32_t kMaxAllocations = 24;
   static constexpr std::uint32_t kMaxPieces = 80;

@@ -193,8 +193,9 @@ bool DeviceBuffers::whole_everywhere(const Call& call) const noexcept {
   return own.bytes != 0;
 }
 
-// True if process `source` of a gather itself stores its data at the root: the copy engines of several GPUs storing
-// into one are faster than those of one GPU reading from several. The result is the same on root and sender.
+// True if process `source` of a gather itself stores its data at the root: the copy engines of several GPUs that store
+// into one GPU are faster than the copy engines of one GPU that reads from several. The result is the same on root and
+// sender.
 bool DeviceBuffers::stores_at_root(const Call& call, int source) noexcept {
   constexpr std::uint64_t kLong = std::uint64_t{1} << 20;
   if (call.operation != Operation::kGather || source == call.root) return false;

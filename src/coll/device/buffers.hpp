@@ -25,7 +25,8 @@ namespace hr::coll::device {
 
 class DeviceBuffers {
  public:
-  // Publishes this process's addresses, and waits for those of all others. agreed() is then the same on all processes.
+  // Publishes this process's addresses, and waits for the addresses of all others. agreed() is then the same on all
+  // processes.
   p2p::Task exchange(const Call& call);
   [[nodiscard]] bool agreed() const noexcept { return agreed_; }
   // True if an earlier exchange showed that some members run time-sliced on one device. Operations that are not long
@@ -33,7 +34,7 @@ class DeviceBuffers {
   [[nodiscard]] bool time_sliced() const noexcept { return time_sliced_; }
 
   // --- For an operation whose processes have agreed ---
-  // Pointers for this process's GPU to a member's buffers in a reduction; 0 for a buffer that the member does not use.
+  // Pointers with which this process's GPU accesses a member's buffers; 0 for a buffer that the member does not use.
   struct PeerPointers {
     mem::device::DeviceAddress send = 0;
     mem::device::DeviceAddress recv = 0;
@@ -48,8 +49,9 @@ class DeviceBuffers {
   // Returns the location of memory on the device where this process's work runs.
   [[nodiscard]] const mem::Location& near() const noexcept { return near_; }
   layout::device::PeerWork& work() noexcept { return work_; }
-  // Waits until this process's work is done, publishes that, and waits until the others' work is done: then no other
-  // process uses this one's buffers. `status`: this process's error so far; the others are notified in any case.
+  // Waits until this process's work is done, publishes this fact, and waits until the others' work is done. Then no
+  // other process uses this process's buffers any more. `status`: this process's error so far; the others are notified
+  // in any case.
   p2p::Task finish(const Call& call, Status status);
 
   // Body of an algorithm: starts this process's share of the work, then calls finish().

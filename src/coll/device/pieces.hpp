@@ -43,15 +43,16 @@ Status each_given(const Call& call, const Give& give) {
   return kOk;
 }
 
-// Identifies a process's piece by its number among all that it published, or among those for one reader.
+// Identifies a piece by its number among all pieces that its source published, or among the source's pieces for one
+// reader.
 struct PieceName {
   int source;
   std::uint32_t number;
   bool of_reader = false;
 };
 
-// Calls take(name, block of recv) for each piece that this process receives, beginning with those of the next rank, so
-// that not all processes read from the same one first.
+// Calls take(name, block of recv) for each piece that this process receives, beginning with the pieces of the next
+// rank, so that not all processes read from the same process first.
 template <class Take>
 Status each_taken(const Call& call, const Take& take) {
   const int rank = call.rank();

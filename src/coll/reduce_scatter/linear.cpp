@@ -17,7 +17,7 @@ Task run(const Call& call) {
   Task receive = receive_and_reduce(call, vector, total.view());
   const Status reduced = co_await receive;
   if (!reduced.ok()) co_return reduced;
-  // The result may overwrite the vector only once it has been sent.
+  // The result may overwrite the vector only once the vector has been sent.
   const Status status = co_await requests.all();
   if (!status.ok()) co_return status;
   Count begin = 0;

@@ -1,5 +1,5 @@
-// Scan and exscan through shared flag lines: each process publishes its vector with its flag and combines those of the
-// lower ranks.
+// Scan and exscan through shared flag lines: each process publishes its vector with its flag and combines the vectors
+// of the lower ranks (for scan, also its own).
 #include "coll/registry.hpp"
 #include "coll/shared/reduce_flag_lines.hpp"
 

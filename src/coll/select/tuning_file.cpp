@@ -99,7 +99,7 @@ Status parse_row(const Section& section, SelectionRow* row) {
   HR_TRY(most_of(section, "max_hosts", "hosts", &row->max_hosts));
   HR_TRY(most_of(section, "max_ranks_per_host", "ranks", &row->max_ranks_per_host));
 
-  std::string why;  // for people
+  std::string why;  // for human readers; not used
   if (section.has("why")) HR_TRY(section.text("why", &why));
   if (section.has("memory")) {
     std::string memory;

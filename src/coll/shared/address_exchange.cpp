@@ -8,11 +8,11 @@
 //   nothing -> wanted (by any process that passes device memory) -> candidate number -> decided number
 //
 // Once the word is no longer `nothing`, every process publishes the sequence number of its turn before it reads the
-// word. Rank 0 never waits for others: in one of its turns by which all processes have published theirs, it writes a
-// candidate after all of these numbers and reads them again. If a process missed the candidate, its turn was published
-// before the second reading, and rank 0 moves the candidate after that turn, too. Otherwise every process sees the
-// candidate in later turns. A process whose turn reaches a candidate that is not yet decided waits for rank 0, which is
-// between two readings.
+// word. Rank 0 never waits for others. In its first turn by which all processes have published a number, it writes a
+// candidate after all of these numbers, and reads the numbers again. If a process missed the candidate, its turn was
+// published before the second reading, and rank 0 moves the candidate after that turn, too. Otherwise every process
+// sees the candidate in later turns. A process whose turn reaches a candidate that is not yet decided waits for rank 0,
+// which is between two readings.
 //
 // Memory order: sequentially consistent, because each side writes its word and then reads the other's.
 #include "base/clock.hpp"
@@ -38,7 +38,8 @@ void Segment::request_address_exchange() noexcept {
   control(0).address_exchange.value.compare_exchange_strong(nothing, kWanted, std::memory_order_seq_cst);
 }
 
-// *sequence_number: the latest turn that any process has published. False if a process has not published any.
+// Sets *sequence_number to the number after the latest turn that any process has published; false if a process has
+// published none.
 bool Segment::latest_polled(std::uint64_t* sequence_number) const noexcept {
   *sequence_number = 0;
   for (int rank = 0; rank < size_; ++rank) {

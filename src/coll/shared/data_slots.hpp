@@ -36,7 +36,7 @@ class Rounds {
       return steps_.segment().data_slot(Segment::holder(rank, index / steps_.segment().data_slot_count()), index);
     return steps_.segment().data_slot(rank, index) + offset(index);
   }
-  // `steps`: total so far; one per round, or as many as the algorithm needs.
+  // Publish how many steps this process has written or taken so far: one per round, or as many as the algorithm needs.
   void wrote(std::uint64_t steps) const noexcept { steps_.advance(&Control::published, steps); }
   void took(std::uint64_t steps) const noexcept { steps_.advance(&Control::consumed, steps); }
 
@@ -98,7 +98,7 @@ class Rounds {
 
 // Returns the number of bytes per round for an operation that moves `total` bytes and has space for `most` bytes per
 // round: small enough for several rounds, so that one process reads while another writes; but `most` if processes share
-// cores, so that each round costs a turn on a core.
+// cores, because each round then costs a turn on a core.
 [[nodiscard]] inline std::size_t piece_size(const Call& call, std::size_t total, std::size_t most) noexcept {
   constexpr std::size_t kLeast = 4096;
   const std::size_t quarter = total / 4 / kPair * kPair;

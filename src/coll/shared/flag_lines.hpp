@@ -1,4 +1,4 @@
-// Flag lines of an operation, and the data next to them: functions that publish and read it. See segment.hpp.
+// Functions that publish and read the flag lines of an operation, and the data next to them. See segment.hpp.
 #pragma once
 
 #include "coll/messages.hpp"
@@ -25,8 +25,8 @@ inline void publish(const Call& call, std::size_t bytes) noexcept {
   publish(call, own);
 }
 
-// publish() for data in FlagLines::room: demotes its cache lines for the readers, and prefetches those of
-// the next operation, which is likely to be as long.
+// publish() for data in FlagLines::room: demotes the data's cache lines for the readers, and prefetches the lines for
+// the next operation, whose data is likely to be as long.
 void publish_and_demote(const Call& call, FlagLines& own, std::size_t bytes) noexcept;
 inline void publish_data(const Call& call, FlagLines& own, std::size_t bytes) noexcept {
   own.head.bytes = bytes;
@@ -45,8 +45,7 @@ inline void publish_data(const Call& call, FlagLines& own, std::size_t bytes) no
   return kOk;
 }
 
-// Unpacks part of the data that a member published into a view. `bytes`: length of all that data; `offset`: start of
-// the part.
+// Unpacks part of a member's published data into a view. `bytes`: length of all that data; `offset`: start of the part.
 [[nodiscard]] inline Status take_part(const Call& call, int rank, std::size_t bytes, std::size_t offset,
                                       const View& data) {
   FlagLines& lines = flag_lines_of(call, rank);
@@ -62,7 +61,7 @@ inline void publish_data(const Call& call, FlagLines& own, std::size_t bytes) no
   return take_part(call, rank, data.packed, 0, data);
 }
 
-// Unpacks the data that all others published into their blocks of the receive buffer; all flags must have arrived.
+// Unpacks the published data of each other member into its block of the receive buffer; all flags must have arrived.
 Status take_blocks(const Call& call);
 
 // True if the blocks of all processes fit into FlagLines::room of one process.

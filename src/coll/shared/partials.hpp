@@ -2,8 +2,8 @@
 //
 // Partial 0 of a process is its contribution; partial k is its result after k combinations. Each has its own flag, with
 // space for a short partial next to it. Longer partials share FlagLines::room: partial k is in place k modulo the
-// number of places. The algorithm determines when each is read and by which process. Algorithms take log2 p steps for p
-// processes, whereas reading every member's vector takes p.
+// number of places. The algorithm determines when each partial is read, and by which process. Such algorithms take log2
+// p steps for p processes, whereas reading every member's vector takes p steps.
 // Owner: a local of the coroutine. Threads: library lock.
 #pragma once
 

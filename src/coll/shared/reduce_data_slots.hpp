@@ -1,8 +1,8 @@
 // Reductions of long vectors through data slots: the vector is divided into a part for each process. A round handles
 // some elements of every part: either each process writes its vector and combines all elements of its own part
-// (VectorRounds), or the parts pass from process to process, each of which adds its elements (ring_data_slots.hpp).
+// (VectorRounds), or the parts pass from process to process, and each process adds its elements (ring_data_slots.hpp).
 //
-// Operands are combined in the order of ring_reduce(), which begins part i with rank i's.
+// Operands are combined in the order of ring_reduce(), which begins part i with the operand of rank i.
 #pragma once
 
 #include <algorithm>

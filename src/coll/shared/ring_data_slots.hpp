@@ -1,6 +1,6 @@
 // Reductions of long vectors along a ring of data slots: part p of a round is in a data slot of rank p, which writes
-// its own elements there. The processes after it add theirs in turn; the last addition, by the process before rank p,
-// completes the result.
+// its own elements there. The processes after rank p add their elements in turn; the last addition, by the process
+// before rank p, completes the result.
 //
 // So every element of a contribution is read only once, in the program's buffer, and partial results, one data slot per
 // process, fit into the cores' caches; VectorRounds writes whole vectors before it reads them. The price is that each

@@ -12,8 +12,8 @@
 //           their readers' second-level caches before they are written again.
 // Every word and every byte has one writer, its process, with two exceptions. Data slots through which a ring of
 // processes passes partial results (ring_data_slots.hpp) have several writers in turn. If two members exchange data,
-// each of them, every other time a flag line set or data slot is reused, writes to the one of the other member, which
-// it read the time before (holder()): those cache lines are already in its core's cache (ADR 16).
+// their flag line sets and data slots change hands at every reuse: each member writes where it read the time before
+// (holder()), because those cache lines are already in its core's cache (ADR 16).
 //
 // Order. Every collective that might use the segment takes a sequence number when it is called. The numbers are the
 // same on all members, because members call collectives in the same order (section 6.14). The blocking and the
@@ -103,7 +103,7 @@ struct Control {
 class Segment {
  public:
   // `tag`: base tag of the messages with which members open parts and agree. A multiple of kTags, the same on all
-  // members, and different from that of any other segment that two of them share.
+  // members, and different from the tag of any other segment that two of the members share.
   static constexpr int kTags = 4;
   explicit Segment(const Members& members, int tag = 0);
   ~Segment();
@@ -249,8 +249,8 @@ inline shared::Segment* Members::segment_at(int tag) const noexcept {
 
 namespace shared {
 
-// Returns the members' segment if this operation is to be enqueued in its sequence; otherwise null, as for persistent
-// operations, which may be started in any order.
+// Returns the members' segment if this operation is to be enqueued in its sequence; otherwise null. Null for persistent
+// operations, because they may be started in any order.
 [[nodiscard]] inline Segment* segment_for(const Call& call) noexcept {
   return call.persistent ? nullptr : call.members->segment_at(call.tag);
 }

@@ -1,7 +1,7 @@
 // Steps: counters with which the members of an operation follow each other's progress.
 //
-// Every member constructs one Steps in the turn of an operation that uses them, so that operations are counted in the
-// same way everywhere. A word counts steps from the operation's own base; words of earlier operations are below the
+// Every member constructs one Steps in the turn of each operation that counts steps, so that operations are counted in
+// the same way everywhere. A word counts steps from the operation's own base; words of earlier operations are below the
 // base, words of members that are further ahead are above. The comparison cannot go wrong: a word is at most one
 // operation old, and an operation counts at most 2^32 - 1 steps. A member that leaves the operation, even with an
 // error, counts as having done all steps, so no other waits for it. Owner: a local of the coroutine. Threads: library

@@ -39,13 +39,13 @@ struct Shares {
 };
 
 // The shares of each communicator that uses several channels, by the number of its context. They are not part of the
-// communicator, which every call reads. Process-wide. Threads: read by any, written under the library lock; an element
-// exists as long as its communicator.
+// communicator, so that the object that every call reads stays small. Process-wide. Threads: read by any thread,
+// written under the library lock; an element exists as long as its communicator.
 constexpr std::uint32_t kInBlock = 512;
 using Block = std::array<std::atomic<Shares*>, kInBlock>;
 std::array<std::atomic<Block*>, p2p::kMostContexts / kContextSpacing / kInBlock> blocks{};
 
-// Freed communicators whose operations have not ended. Process-wide, as they may outlast the use of MPI.
+// Freed communicators whose operations have not ended. Process-wide, because they may outlast the use of MPI.
 std::vector<Communicator*> kept;
 
 std::uint32_t number_of(const Communicator& comm) noexcept { return comm.context() / kContextSpacing; }
@@ -86,7 +86,8 @@ bool is_over_hosts(const Communicator& comm) {
   return std::any_of(procs.begin(), procs.end(), [](int proc) { return !boot::processes().on_this_host(proc); });
 }
 
-// Returns the number of channels from which the communicator may choose, the same on all members; 0: it uses channel 0.
+// Returns the number of channels beyond channel 0 from which the communicator may choose. All members get the same
+// number. 0: the communicator uses channel 0.
 unsigned choices_of(const Communicator& comm) {
   if (comm.is_inter() || comm.has_others_ || number_of(comm) <= kSelfNumber) return 0;
   int least = channels_of_context(comm.context());
@@ -128,8 +129,8 @@ void decide(Communicator& comm) {
   comm.channel_known_.store(true, std::memory_order_release);
 }
 
-// Returns the index of a tag's channel; the same on all members. Tags of one block have consecutive channels, and a
-// random shift of each block keeps tags at a regular distance from using few channels.
+// Returns the index of a tag's channel; the same on all members. Tags of one block have consecutive channels, and each
+// block is shifted by a pseudo-random number, so that tags at a regular distance do not all use the same few channels.
 unsigned index_of(const Shares& shares, int tag) noexcept {
   constexpr unsigned kBlockBits = 5;
   const auto value = static_cast<std::uint32_t>(tag);
@@ -142,7 +143,7 @@ p2p::Channel* open_share(Communicator& comm, Share& share, unsigned number) {
   const LibraryGuard guard;
   if (share.channel.load(std::memory_order_relaxed) == nullptr) {
     share.channel.store(open(comm, number), std::memory_order_release);
-    // A revocation ends the operations on the channels that are open.
+    // The revocation has ended operations only on the channels that were open.
     if (is_revoked(comm)) p2p::channels::end(static_cast<int>(number), comm.context(), revoked_error());
   }
   return share.channel.load(std::memory_order_relaxed);

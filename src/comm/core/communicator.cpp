@@ -7,8 +7,8 @@
 namespace hr::comm {
 namespace {
 
-// Hints of section 7.4.4, all booleans. The first ones are the bits of enum Assertion, in this order; the library uses
-// mpi_assert_no_any_tag, and the checker both.
+// Hints of section 7.4.4, all booleans. The first kBits hints are the bits of enum Assertion, in this order. The
+// library uses mpi_assert_no_any_tag; the checker uses both.
 constexpr std::array<const char*, 4> kAssertions = {"mpi_assert_no_any_tag", "mpi_assert_no_any_source",
                                                     "mpi_assert_exact_length", "mpi_assert_allow_overtaking"};
 constexpr std::size_t kBits = 2;

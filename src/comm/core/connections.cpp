@@ -28,8 +28,8 @@ void for_each_other(const Communicator& comm, Each&& each) {
   }
 }
 
-// Waits until each of the other processes has also called this, or has failed; one failure does not end the wait for
-// the rest.
+// Waits until each of the other processes has also called this function, or has failed. A failure does not end the wait
+// for the rest.
 void wait_for_each(const std::vector<int>& others, std::uint32_t context, int tag) {
   const int self = boot::processes().self();
   std::vector<p2p::Task> tasks;

@@ -10,12 +10,12 @@ namespace hr::comm {
 
 class Communicator;
 
-// Called when the communicator is completed and when it is destroyed.
+// hold_connections() is called when assemble() creates the communicator, release_connections() when it is destroyed.
 void hold_connections(Communicator& comm);
 void release_connections(Communicator& comm) noexcept;
 
-// Waits until all processes of other jobs in the communicator have called this, or have failed. Does nothing if there
-// are none.
+// Waits until all processes of other jobs in the communicator have called this function, or have failed. Does nothing
+// if there are no such processes.
 void leave_together(Communicator& comm);
 // Likewise waits for all processes that are still connected, and then disconnects from them.
 void say_goodbye();

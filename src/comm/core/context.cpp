@@ -25,7 +25,7 @@ std::vector<std::uint64_t>& taken() noexcept { return state->contexts.taken; }
 constexpr std::uint64_t kReserved =
     std::uint64_t{1} << kBootstrapNumber | std::uint64_t{1} << kWorldNumber | std::uint64_t{1} << kSelfNumber;
 
-// True if a number is free; for numbers that agreements choose, which are not reserved.
+// True if a number is free. Not for the reserved numbers, which agreements never choose.
 bool is_free(std::uint32_t number) noexcept {
   const std::size_t word = number / 64;
   return word >= taken().size() || (taken()[word] >> (number % 64) & 1) == 0;
@@ -75,7 +75,7 @@ std::uint32_t nth_set(const std::uint64_t* words, int n) noexcept {
   }
 }
 
-// The last word of a round, which AND combines, too: bit 0 is set if the process has no other agreement in progress.
+// The last word of a round is also combined with AND. Bit 0 is set if the process has no other agreement in progress.
 // Assertions follow, then the number of channels: one set bit for each channel beyond channel 0.
 constexpr unsigned kAssertionsAt = 1;
 constexpr unsigned kChannelsAt = 32;

@@ -1,8 +1,8 @@
 // State of comm/ while MPI is in use, from init() to finalize(); the next use of MPI creates a new one. Internal to
 // comm/.
 //
-// Objects that exist before and after that (predefined error handlers, MPI_GROUP_EMPTY, MPI_INFO_ENV) are not part of
-// it, because programs may use them before MPI_Init and after MPI_Finalize.
+// Objects that exist before init() and after finalize() (predefined error handlers, MPI_GROUP_EMPTY, MPI_INFO_ENV) are
+// not part of the state, because programs may use them before MPI_Init and after MPI_Finalize.
 #pragma once
 
 #include <cstddef>
@@ -58,8 +58,8 @@ struct State {
   std::vector<std::uint8_t> channels;  // indexed by the number of a context; see channels_of_context()
 };
 
-// Returns the number of channels that all members of a context offer for communicators over several hosts, on which
-// they have agreed with the context; 1 for contexts that exist from the start.
+// Returns the number of channels that all members of a context offer for communicators over several hosts. They agree
+// on this number together with the context. Returns 1 for contexts that exist from the start.
 [[nodiscard]] int channels_of_context(std::uint32_t context) noexcept;
 
 // Null before init() and after finalize().

@@ -35,14 +35,14 @@ class Participants {
 // Creates a communicator without a context. `remote` may be empty.
 Ref<Communicator> assemble(Ref<Group> local, Ref<Group> remote, const Ref<Errhandler>& errhandler);
 
-// Agrees on the context of `result`, and on the assertions of its members, and stores both; its hints must be set. A
-// process with an empty `result` takes part, but receives no context.
+// Agrees on the context of `result`, and on the assertions of its members, and stores both. The hints of `result` must
+// already be set. A process with an empty `result` takes part, but receives no context.
 Status agree(const Members& members, const Ref<Communicator>& result);
 
 // MPI_Comm_split into communicators with hints.
 Status split_with(Communicator& comm, int color, int key, const Info* hints, Ref<Communicator>* result);
 
-// Errors: MPI_ERR_ARG if it is longer than MPI_MAX_STRINGTAG_LEN.
+// Errors: MPI_ERR_ARG if the string is longer than MPI_MAX_STRINGTAG_LEN - 1.
 Status check_stringtag(const char* stringtag);
 // Returns the members for an agreement among a group without a parent communicator; the group and a tag string
 // distinguish such agreements.

@@ -126,7 +126,7 @@ Status dist_graph_create(Communicator& comm, std::span<const int> sources, std::
   const std::vector<std::byte> own = pack_edges(sources, degrees, destinations, weights);
   std::vector<std::vector<std::byte>> gathered;
   HR_TRY(p2p::run_blocking(allgather_blobs(members, &own, &gathered)));
-  // Both ends of an edge list their edges in the same order: the order of the processes that passed them.
+  // Orders the edges by the process that passed them, so that both ends of an edge see the same order.
   DistGraph::Edges in;
   DistGraph::Edges out;
   for (const std::vector<std::byte>& blob : gathered) {

@@ -1,10 +1,10 @@
 // MPI_Dims_create: a balanced factorisation by search.
 //
 // The free dimensions become the factorisation whose largest and smallest entries differ least: "as close to each other
-// as possible". Among equally good ones, the one with the larger smallest entry is chosen, then the one with the
-// smaller largest entry, then the smaller second largest, and so on; other libraries return the same grids. The search
-// visits only divisors of the node count; a count below 2^31 has at most 1,536 of them, and the bounds below shorten
-// the search.
+// as possible". Among equally good factorisations, the one with the larger smallest entry is chosen, then the one with
+// the smaller largest entry, then the smaller second largest, and so on; other libraries return the same grids. The
+// search visits only divisors of the node count; a count below 2^31 has at most 1,536 of them, and the bounds below
+// shorten the search.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -91,8 +91,8 @@ class Search {
   }
 
  private:
-  // For a number of factors and a divisor: there is no factorisation with this minimum factor and a limit up to this
-  // one.
+  // For a number of factors and a divisor: there is no factorisation with the minimum factor `least` and a limit of at
+  // most `limit`.
   struct Failed {
     int least = 0;
     int limit = 0;

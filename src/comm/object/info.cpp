@@ -32,7 +32,7 @@ void set_if_fits(Info& info, std::string_view key, std::string_view value) {
 }
 
 // Sets the keys of section 11.2.1 (MPI_Info_create_env) whose values are known. "thread_level" is omitted: its value is
-// the level requested before the program started, which is not possible here, and not the level that MPI_Init provides.
+// a level requested before the program started (impossible here), not the level that MPI_Init provides.
 void fill(Info& info, const std::string& command, const std::string& arguments) {
   set_if_fits(info, "command", command);
   set_if_fits(info, "argv", arguments);

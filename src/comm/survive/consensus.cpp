@@ -45,8 +45,8 @@ std::vector<std::byte> encode(const ConsensusMessage& message, int members) {
   return bytes;
 }
 
-// Decodes a message. False if it is malformed or, if the size of the communicator is known (members >= 0), if it is for
-// another size.
+// Decodes a message. False if it is malformed, or if the size of the communicator is known (members >= 0) and the
+// message is for another size.
 bool decode(const std::byte* bytes, std::size_t length, int members, ConsensusMessage* out) {
   Head head;
   if (length < sizeof head) return false;
@@ -75,10 +75,10 @@ bool decode(const std::byte* bytes, std::size_t length, int members, ConsensusMe
 using Key = std::pair<std::uint32_t, std::uint32_t>;  // context of the communicator, number
 std::uint64_t subject_of(const Key& key) { return std::uint64_t{key.first} << 32 | key.second; }
 
-// A consensus, from this process's start of it or its first message on.
+// A consensus. Exists once this process has started it or has received a message of it.
 struct Consensus {
-  std::unique_ptr<ConsensusMember> member;  // null until this process's start
-  std::vector<int> procs;                   // processes of the members; set from this process's start on
+  std::unique_ptr<ConsensusMember> member;  // null until this process starts it
+  std::vector<int> procs;                   // processes of the members; set when this process starts the consensus
   std::vector<std::pair<int, ConsensusMessage>> early;
   std::size_t failures_seen = 0;
 
@@ -114,7 +114,7 @@ void on_active_message(const p2p::ActiveMessage& arrived) {
   if (!decode(arrived.payload, arrived.bytes, begun ? static_cast<int>(known->second.procs.size()) : -1, &message))
     return drop_message(arrived.from, "it is not an agreement message");
   if (!begun) {
-    // Members send at most this many messages before this process takes part, and few agreements are that far ahead.
+    // Members send at most kMostEarly messages before this process takes part, and few agreements run ahead of it.
     if (key.first >= p2p::kMostContexts || (known == table().end() && table().size() >= kMostKnown) ||
         (known != table().end() && known->second.early.size() >= kMostEarly))
       return drop_message(arrived.from, "it belongs to an agreement that is unknown to this process");

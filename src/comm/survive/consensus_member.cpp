@@ -97,8 +97,8 @@ void ConsensusMember::take(int from, const ConsensusMessage& message) {
     case Kind::kDecided:
       if (decided_) return;
       decide(message.outcome);
-      // Forwards it to members that wait for it: all, if this member leads, or those that already consider it the
-      // leader.
+      // Forwards the outcome to members that wait for it: all if this member leads, else those that already consider
+      // this member the leader.
       for (int member = 0; member < members(); ++member) {
         const bool waits = leader_ == own_ || answers_[static_cast<std::size_t>(member)].known;
         if (member != own_ && waits && !world_.has_failed(member)) world_.send(member, message);

@@ -2,12 +2,13 @@
 // failures; its outputs are messages and, at the end, the outcome.
 //
 // The leader is the first surviving member, in the order that all members share. The others send it their opinions.
-// Once it has those of all survivors, it proposes an outcome; once all survivors have accepted it, the outcome is
-// decided, and the leader announces it. If the leader fails, the next one queries all members, and those that have
-// accepted a proposal report it. The newest of these is proposed again, because it may have been decided, by the old
-// leader or by members that have also failed. A member that a new leader has queried accepts no proposal from an older
-// leader. So all members that decide, even if they fail later, decide on the same outcome (uniform agreement), provided
-// that no living member is considered failed; messages of members considered failed are ignored.
+// Once the leader has the opinions of all survivors, it proposes an outcome; once all survivors have accepted the
+// proposal, the outcome is decided, and the leader announces it. If the leader fails, the next one queries all members,
+// and those that have accepted a proposal report it. The new leader proposes the newest of these proposals again,
+// because the old leader, or members that have also failed, may have decided on it. A member that a new leader has
+// queried accepts no proposal from an older leader. So all members that decide, even if they fail later, decide on the
+// same outcome (uniform agreement), provided that no living member is considered failed; messages of members considered
+// failed are ignored.
 //
 // A member that has decided still answers queries, so its state machine is kept for a while. Owner: Consensus
 // (consensus.cpp). Threads: library lock.
@@ -91,7 +92,7 @@ class ConsensusMember {
   struct Answer {
     bool known = false;
     ConsensusMessage message;
-    bool accepted = false;  // this process has accepted the proposal
+    bool accepted = false;  // the member has accepted this process's proposal
   };
 
   [[nodiscard]] int members() const noexcept { return static_cast<int>(answers_.size()); }

@@ -191,7 +191,7 @@ Status connect_peers(const GroupInfo& own, const GroupInfo& other, Sides* sides)
   groups.ours = sides->ours;
   groups.theirs = sides->theirs;
   const std::string host = boot::own_address().host;
-  // The launcher of that job removes files whose names begin with the job's name.
+  // The launcher of the first leader's job removes files whose names begin with that job's name.
   groups.name = std::string(processes.job_of(groups.first ? own_leader : other_leader)) + ".connect." + hex(number) +
                 "." + hex(static_cast<std::uint64_t>(hash_tag(host.data(), host.size())));
   return p2p::connect_groups(groups);
@@ -221,8 +221,8 @@ Status ChannelLine::trade(const Blob& own, Blob* other) {
     return (arrived && channel_->flushed()) || !status.ok();
   });
   if (!arrived || !channel_->flushed()) {
-    // If the job survives process failures, the other leader or a member of its group has died, which made the leader
-    // give up.
+    // In a job that survives process failures, the other leader has died, or has given up because a member of its group
+    // has died.
     if (boot::identity().failure_board < 0) return status;
     const std::string why = take_detail();
     return fail(Errc::kProcFailed, "%s", why.c_str());

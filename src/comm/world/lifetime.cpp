@@ -76,8 +76,8 @@ Communicator::~Communicator() {
   if (state == nullptr) return;
   release_connections(*this);
   if (context_ == 0) return;
-  // The context is not released: messages of members that have given up may still be in transit, and others may still
-  // query the agreed outcome.
+  // The context is not released: messages of members that have given up may still be in transit, and other members may
+  // still query the agreed outcome.
   if (is_revoked(*this) || has_failed_member(*this)) return;
   agreements_ != 0 ? rest_context(context_) : release_context(context_);
 }

@@ -91,8 +91,8 @@ std::vector<OpenPort>::iterator find_port(const std::string& name) {
                       [&](const OpenPort& each) { return each.port->name() == name; });
 }
 
-// Reports a process failure since the port was opened, even before this call, if the job survives failures: the failed
-// process may have been about to connect, and the caller decides whether to wait for another one.
+// Reports a process failure since the port was opened, including one before this call, if the job survives failures.
+// The failed process may have been about to connect; the caller decides whether to wait for another one.
 Status check_failures(OpenPort& open) {
   const std::span<const int> failed = p2p::failed_processes();
   if (failed.size() == open.failures_reported) return kOk;
@@ -132,7 +132,7 @@ Status greet(const Communicator& comm, boot::Channel& channel, double end, Statu
 }
 
 // Connects and waits for the greeting, which the other side sends when it accepts. A port with too many callers at once
-// drops some of them, which then call again.
+// drops some of them; the dropped callers call again.
 Status call_port(const Communicator& comm, const std::string& name, double seconds,
                  std::unique_ptr<boot::Channel>* channel) {
   constexpr int kCalls = 5;
@@ -161,7 +161,7 @@ Status call_port(const Communicator& comm, const std::string& name, double secon
 }
 
 // Called after a failed spawn, on every member: sets the error codes of the processes that failed, or of all if it is
-// not known which failed. Processes may end a little later than the connection to them.
+// not known which failed. A process may end a little later than the connection to it, so the root waits a while.
 void note_failures(Communicator& comm, int root, Stage stage, Status code, std::vector<int>* codes) {
   Blob told;
   if (comm.rank() == root && stage != Stage::kRefusedHere) {

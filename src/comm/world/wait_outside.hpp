@@ -11,8 +11,8 @@
 
 namespace hr::comm {
 
-// Waits until done() is true, which it calls between rounds of progress. After many rounds it also sleeps briefly
-// between them, so that other threads can use the core.
+// Calls done() between rounds of progress until it returns true. After many rounds, also sleeps briefly between rounds,
+// so that other threads can use the core.
 template <class Done>
 void wait_outside(Done&& done) {
   constexpr unsigned kEager = 2000;

@@ -28,7 +28,7 @@ struct Group {
   // Returns a view of the same elements in the host copy of their span at `memory`.
   [[nodiscard]] View in_host(std::byte* memory) const noexcept {
     View host = elements;
-    // Computed with integers, as the origin of element 0 may be outside the host copy.
+    // Computed with integers, because the origin of element 0 may be outside the host copy.
     host.address =
         reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(memory) - static_cast<std::uintptr_t>(low));
     host.where = kHostMemory;

@@ -1,8 +1,8 @@
 // Packing without kernels (a library built without nvcc, or device_kernels=off): the memory that the elements span is
 // copied to the host, in groups of whole elements, and packed there; unpacking is a read-modify-write.
 //
-// Slow, and unpacking rewrites the gaps between the data with their old contents, so the program must not change those
-// on the device in the meantime. The kernels have neither drawback.
+// Slow, and unpacking rewrites the gaps between the data with their old contents, so the program must not change the
+// gaps on the device in the meantime. The kernels have neither drawback.
 #pragma once
 
 #include <cstddef>

@@ -1,9 +1,9 @@
 // ChunkCopy: moves a part of a view's packed form between the view and staging memory, with one copy or one kernel on
-// the view's device, or with its resident copy kernel (mem/device/resident_copier.hpp) if that is running and both are
-// device memory.
+// the view's device, or with the device's resident copy kernel (mem/device/resident_copier.hpp) if that is running and
+// both the view and the staging memory are device memory.
 //
-// Owner: the code that started it; it must exist until poll() has reported that it is done (an import is pinned until
-// then). Threads: library lock.
+// Owner: the code that started the copy; the object must exist until poll() has reported that the copy is done (an
+// import is pinned until then). Threads: library lock.
 #pragma once
 
 #include <cstddef>
@@ -47,9 +47,9 @@ class ChunkCopy {
   Status unpack(const View& to, std::size_t first, std::size_t bytes, const mem::device::Export& memory, std::size_t at,
                 int process);
 
-  // Does the same for whole ranges of device memory, which have one end. `rows`: they are laid out as rows in staging
-  // memory. A single short range is left to the resident copy kernel; if that does not run, it is launched for the
-  // following copies.
+  // Does the same for whole ranges of device memory; poll() reports the end of all of them together. `rows`: the range
+  // is laid out as rows in staging memory. A single short range is left to the resident copy kernel; if that does not
+  // run, it is launched for the following copies.
   enum class Way { kOut, kIn };  // out of the device's memory, or into it
   struct Range {
     mem::device::DeviceAddress device = 0;

@@ -1,9 +1,8 @@
 // CopyBatch: collects copies between sides and enqueues them together, in few launches.
 //
-// A launch takes some microseconds, and a kernel that reads from a peer takes ten more, however little it moves; so
-// pieces for one reader (the blocks of an alltoallw, the faces of a neighborhood) share launches, up to
-// kernels::kCopyBatch in each. Each piece gets thread blocks in proportion to its size. Owner: the caller's stack.
-// Threads: library lock.
+// A launch takes time, and a kernel that reads from a peer takes longer still, however little it moves. So pieces for
+// one reader (the blocks of an alltoallw, the faces of a neighborhood) share launches, up to kernels::kCopyBatch in
+// each. Each piece gets thread blocks in proportion to its size. Owner: the caller's stack. Threads: library lock.
 #pragma once
 
 #include <cstddef>

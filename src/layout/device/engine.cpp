@@ -18,12 +18,12 @@ using mem::device::Current;
 using mem::device::DeviceAddress;
 using mem::device::Staging;
 
-// A staged piece starts at the remainder of its packed offset, so that both sides have the same alignment for wide
-// accesses.
+// A piece starts in the staging buffer at the remainder of its packed offset modulo kPhase, so that both sides have the
+// same alignment for wide accesses.
 constexpr std::size_t kPhase = 16;
 
-// Returns the size of the largest piece that fits into a staging buffer together with a phase; a multiple of kPhase, so
-// that every piece has the phase of the first.
+// Returns the size of the pieces, at most what fits into a staging buffer together with a phase. If there are several
+// pieces, it is a multiple of kPhase, so that every piece has the phase of the first.
 std::size_t piece_of(std::size_t bytes) noexcept { return std::min(bytes, mem::device::staging_piece() - kPhase); }
 
 // Makes the view's context current and calls `work(context, side, staging address, ...)` for each piece. If there are

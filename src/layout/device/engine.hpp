@@ -1,8 +1,8 @@
 // The device engine: moves the data of views whose memory is on a device (View::where.is_device()).
 //
-// Called by layout/view.cpp only. Not used for a contiguous view with host memory on the other side, which is a
-// mem::copy. Data is visible to every stream and to the CPU on return. Errors: MPI_ERR_OTHER, naming the driver's
-// function and its error. Threads: any.
+// Called by layout/view.cpp only. Not used for a copy between a contiguous view and host memory; mem::copy() does that.
+// Data is visible to every stream and to the CPU on return. Errors: MPI_ERR_OTHER, naming the driver's function and its
+// error. Threads: any.
 #pragma once
 
 #include <cstddef>

@@ -31,7 +31,7 @@ Status copy_contiguous(Context& from_context, const View& from, Context& to_cont
   return kOk;
 }
 
-// Runs on the sender's device, as stores to a peer need not wait for a reply, but loads must.
+// Runs on the sender's device, because stores to a peer need not wait for a reply, but loads must.
 Status copy_typed(Context& from_context, const View& from, Context& to_context, const View& to, std::size_t bytes,
                   StreamHandle stream, bool* started) {
   if (!reachable(from_context, to, to_context)) return kOk;

@@ -1,6 +1,7 @@
 // LocalCopy: copies from one device view of this process to another with one copy or one kernel, without waiting.
 //
-// Owner: the code that started it; it must exist until poll() has reported that it is done. Threads: library lock.
+// Owner: the code that started the copy; the object must exist until poll() has reported that the copy is done.
+// Threads: library lock.
 #pragma once
 
 #include <cstddef>

@@ -46,8 +46,8 @@ class PeerCopy {
   PeerCopy(const PeerCopy&) = delete;
   PeerCopy& operator=(const PeerCopy&) = delete;
 
-  // Maps the memory. `to` is on a device, or contiguous and pinned. Errors: MPI_ERR_UNSUPPORTED_OPERATION if the memory
-  // cannot be mapped or, for derived types, there are no kernels.
+  // Maps the memory of `from`. `to` is on a device, or contiguous and pinned. Errors: MPI_ERR_UNSUPPORTED_OPERATION if
+  // the memory cannot be mapped or, for derived types, there are no kernels.
   Status prepare(const PeerView& from, int process, const View& to);
   // Starts moving the first `bytes` packed bytes of the prepared view; does not wait.
   Status start(const View& to, std::size_t bytes);

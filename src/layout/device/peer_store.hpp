@@ -1,8 +1,8 @@
 // PeerStore: a single copy from pinned memory of this process directly into a contiguous view on a device in another
 // process.
 //
-// Owner: the code that started it; it must exist until poll() has reported that it is done (the mapping is pinned until
-// then). Threads: library lock.
+// Owner: the code that started the copy; the object must exist until poll() has reported that the copy is done (the
+// mapping is pinned until then). Threads: library lock.
 #pragma once
 
 #include <cstddef>

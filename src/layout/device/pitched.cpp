@@ -5,8 +5,7 @@ namespace {
 
 using mem::device::DeviceAddress;
 
-// An H200's copy engine takes 0.3 ns per row. Above this number, 5 us in total, it is used only if the rows are long
-// enough.
+// The copy engine takes time for each row. For more rows than this, it is used only if the rows are long enough.
 constexpr std::size_t kFewRows = 16384;
 constexpr std::size_t kLongRow = 128;
 // A limit of the driver (CU_DEVICE_ATTRIBUTE_MAX_PITCH).

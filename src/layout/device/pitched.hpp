@@ -1,6 +1,6 @@
 // Pitched copies: equally spaced rows of one length on both sides (or on one, if the other is contiguous), which a
-// single operation of the copy engine moves. It moves the face of a cube that consists of rows as fast as a contiguous
-// one; a kernel takes 3 us longer on an H200, and occupies multiprocessors that the program could use.
+// single operation of the copy engine moves. The copy engine moves a face of a cube that consists of rows as fast as a
+// contiguous face; a kernel takes longer, and occupies multiprocessors that the program could use.
 #pragma once
 
 #include <cstddef>

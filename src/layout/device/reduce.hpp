@@ -16,9 +16,9 @@
 
 namespace hr::layout::device {
 
-// True if a kernel combines elements of this predefined type with this predefined operation: all for which apply() has
-// a loop, except those on long double and 16-byte reals. Does not check whether the operation is defined for the type
-// (check_op()), nor whether this context has kernels.
+// True if a kernel combines elements of this predefined type with this predefined operation. Kernels exist for all
+// combinations for which apply() has a loop, except those on long double and 16-byte reals. Does not check whether the
+// operation is defined for the type (check_op()), nor whether this context has kernels.
 [[nodiscard]] bool can_reduce(const Op& op, const Datatype& type) noexcept;
 
 inline constexpr int kMaxReduceSides = kernels::kReduceSides;

@@ -40,8 +40,8 @@ struct SideShape {
 // *side: describes a view on the device of `context`, which must be current (a block list is copied to it on first
 // use).
 Status side_of(const View& view, mem::device::Context& context, SideShape* side);
-// Returns a side that is the packed form itself, with byte `first` at `address`. Accesses are wide if both are equal
-// modulo 16. The address may also be that of host memory registered with the driver.
+// Returns a side that is the packed form itself, with byte `first` at `address`. Accesses are wide if `first` and
+// `address` are equal modulo 16. The address may also be that of host memory registered with the driver.
 SideShape packed_side(mem::device::DeviceAddress address, std::size_t first) noexcept;
 
 // True if one kernel of `context` may access a view that belongs to `other_context` (perhaps the same). Only the owner

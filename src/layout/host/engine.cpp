@@ -14,7 +14,7 @@ namespace {
 // one length; the chunk stays in the first-level cache.
 constexpr Count kChunk = 128;
 constexpr std::size_t kFewBlocks = 8;
-// This pays only if a pattern's segments are short; each long segment is one memcpy anyway.
+// Moving block by block pays only if a pattern's segments are short; each long segment is one memcpy anyway.
 constexpr Count kShortPattern = 512;
 
 // Copies between typed and packed memory in the direction given by kPack.
@@ -264,8 +264,8 @@ void copy(const Shape& from_shape, const std::byte* from, const Shape& to_shape,
   if (to_shape.form == Form::kContiguous) return pack(from_shape, from, 0, bytes, at(to, to_shape.offset));
   if (from_shape.form == Form::kContiguous) return unpack(to_shape, to, 0, bytes, at(from, from_shape.offset));
   if (copy_alike(from_shape, from, to_shape, to, bytes)) return;
-  // Data passes through the first-level cache, as two specialised loops per piece are faster than one that follows two
-  // shapes segment by segment.
+  // Data passes through the first-level cache, because two specialised loops per piece are faster than one that follows
+  // two shapes segment by segment.
   alignas(64) std::byte piece[8192];
   for (std::size_t done = 0; done < bytes; done += sizeof piece) {
     const std::size_t length = std::min(sizeof piece, bytes - done);

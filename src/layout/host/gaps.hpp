@@ -1,8 +1,8 @@
 // Loops for short segments with short gaps between them (one component of many, every other element): packing loads
 // whole vectors and removes the gaps; unpacking inserts gaps and stores only the segments. Part of loops.hpp.
 //
-// Gaps are read but not used. This is safe, as a gap shorter than a page is in the pages of the adjacent segments, and
-// loads never extend beyond the last segment. Gaps are never written.
+// Gaps are read but not used. This is safe, because a gap shorter than a page is in the pages of the adjacent segments,
+// and loads never extend beyond the last segment. Gaps are never written.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@
 namespace hr::layout::host {
 namespace {
 
-// Minimum number of segments for which this pays, and for which it also pays to align stores to cache lines and to
-// prefetch them (kMany; short calls must not pay for that).
+// kLeastGapped: minimum number of segments for which these loops pay. kManyGapped: minimum number for which it also
+// pays to align stores to cache lines and to prefetch them (kMany; short calls must not pay for that).
 template <std::size_t N>
 constexpr Count kLeastGapped = static_cast<Count>(128 / N);
 template <std::size_t N>
@@ -54,7 +54,7 @@ constexpr GapMap gap_map(Count run, Count stride) {
   return map;
 }
 
-// Largest stride for which this pays: four times the segment for segments of 4 and 8 bytes, twice for 16.
+// Largest stride for which these loops pay: four times the segment for segments of 4 and 8 bytes, twice for 16.
 template <std::size_t N>
 constexpr Count kMostStride = N == 16 ? 32 : 4 * N;
 
@@ -126,7 +126,7 @@ inline Count close_gaps(std::byte* to, const std::byte* from, Count stride, Coun
   // The last step may not load beyond the last segment.
   if ((steps - 1) * kRuns * stride + map.vectors * 64 > (n - 1) * stride + static_cast<Count>(N)) --steps;
   const Count step = kRuns * stride;
-  // Loads from beyond the second-level cache need no prefetch here, as the hardware prefetches them just as well.
+  // Loads from beyond the second-level cache need no prefetch here, because the hardware prefetches them just as well.
   const bool far = kMany && n * stride >= kBeyondFirst && n * stride < 2 * kFar;
   if (map.vectors == 2) {
     close_steps<2>(far, to, from, step, steps, map);
@@ -182,7 +182,7 @@ inline Count open_gaps(std::byte* to, Count stride, const std::byte* from, Count
 
 #elif defined(__AVX2__)
 
-// Used only for every other element, and only to remove gaps, as masked stores are slow on many processors without
+// Used only for every other element, and only to remove gaps, because masked stores are slow on many processors without
 // AVX-512.
 template <std::size_t N>
 inline bool closes_gaps(Count stride) {

@@ -1,11 +1,11 @@
-// The loops of one set of moves. Included by moves_<instruction set>.cpp and nowhere else, each compiled for its
-// set.
+// The loops of one set of moves. Included only by the files moves_<instruction set>.cpp, each of which is compiled for
+// its set.
 //
 // Everything is in an anonymous namespace and no inline function of the standard library is called: the linker must not
 // replace a function of other parts of the library with one that only some machines can run.
 //
-// The length selects a Run once per call, so that, for segments of up to some hundred bytes, the innermost loop has no
-// branch and no call: either the length is a constant, or two accesses that overlap in the middle copy the segment.
+// The length selects a Run once per call. For segments of up to 128 bytes, the innermost loop then has no branch and no
+// call: either the length is a constant, or two accesses that overlap in the middle copy the segment.
 #pragma once
 
 #include "layout/host/gaps.hpp"
@@ -16,8 +16,8 @@
 namespace hr::layout::host {
 namespace {
 
-// True if loops over segments of N bytes prefetch the lines of later segments. False for longer ones: a store of a
-// whole line does not need the old line, and prefetching would fetch it (half the speed).
+// True if loops over segments of N bytes prefetch the lines of later segments. False for long segments: a store of a
+// whole line does not need the old line, and fetching it would halve the speed.
 template <std::size_t N>
 constexpr bool prefetches = kWholeLines && N < 32;
 
@@ -52,8 +52,8 @@ struct OverlapRun {
   }
 };
 
-// A segment of a few vectors, the last of which ends with the segment; with kLines, all but the first and the last are
-// aligned to lines.
+// Copies a segment in a few vectors. The last vector ends where the segment ends. If kLines, the vectors between the
+// first and the last are aligned to lines.
 template <bool kLines>
 struct MediumRun {
   static constexpr bool kPrefetches = false;
@@ -101,7 +101,7 @@ template <class Run>
   }
 }
 
-// Rows of a few segments: the length N of a row is a constant, so that a row has no loop.
+// Copies rows of a few segments. The number N of segments in a row is a constant, so that a row needs no loop.
 template <int N, class Run>
 inline void copy_short_rows(const Run& run, std::byte* __restrict to, const std::byte* __restrict from,
                             const Plane& plane) {
@@ -133,7 +133,7 @@ inline void copy_rows(const Run& run, std::byte* to, const std::byte* from, cons
   }
 }
 
-// Moves rows with short gaps on one side and none on the other: by whole vectors as far as possible; with kMany, stores
+// Moves rows with short gaps on one side and none on the other, by whole vectors as far as possible. If kMany, stores
 // are aligned to lines.
 template <std::size_t N, bool kMany>
 [[gnu::noinline]] void copy_gapped_rows(std::byte* to, const std::byte* from, const Plane& plane) {
@@ -325,8 +325,8 @@ inline void unpack_blocks(std::byte* origin, const std::byte* from, const Block*
 template <class Run>
 constexpr RunMoves kMoves{move_plane<Run>, pack_list<Run>, unpack_list<Run>};
 
-// True if stores of medium segments are aligned to lines: the segments are not whole vectors (for which aligning would
-// only cost one more store), and there are enough of them.
+// True if stores of medium segments are aligned to lines: the segments are not whole vectors, and there are enough
+// segments. (Aligning whole vectors would only cost one more store.)
 inline bool by_lines(std::size_t length, std::size_t n) {
   return kWholeLines && length % kVector != 0 && n * length >= 4096;
 }

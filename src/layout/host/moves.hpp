@@ -17,7 +17,7 @@ namespace hr::layout::host {
 
 struct Window;
 
-// Two dimensions of segments, 1 being the outer one, strided on both sides.
+// Segments in two dimensions, strided on both sides. Dimension 1 is the outer one.
 struct Plane {
   Count n1, n0;
   Count to_stride1, to_stride0;
@@ -64,11 +64,11 @@ struct Moves {
   const char* name = nullptr;
   RunMoves runs[kRunClasses];
   std::size_t long_run = 0;  // minimum length for kRunLong; kRunMedium is used below it and above 128
-  // Move blocks of any lengths.
+  // Move blocks of any length.
   void (*pack_blocks)(std::byte* to, const std::byte* origin, const Block* blocks, std::size_t n) = nullptr;
   void (*unpack_blocks)(std::byte* origin, const std::byte* from, const Block* blocks, std::size_t n) = nullptr;
-  // n patterns that fit into a window (window.hpp), window.stride apart; `typed` is the first one's origin. Null if
-  // there are no such loops.
+  // n patterns that fit into a window (window.hpp), window.stride apart; `typed` is the origin of the first. Null if
+  // the set has no such loops.
   void (*pack_windows)(std::byte* to, const std::byte* typed, Count n, const Window& window) = nullptr;
   void (*unpack_windows)(std::byte* typed, const std::byte* from, Count n, const Window& window) = nullptr;
 

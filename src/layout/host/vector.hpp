@@ -79,17 +79,17 @@ template <std::size_t N>
 constexpr bool kWholeLines = kVector == 64;
 constexpr std::int64_t kFar = std::int64_t{1} << 20;
 constexpr std::int64_t kAhead = 1024;
-// Minimum number of bytes for which prefetching pays: more than the first-level cache holds, on processors that
-// benefit from it there.
+// Minimum number of bytes for which prefetching pays: on processors with vectors as long as a line, about the size of
+// the first-level cache.
 constexpr std::int64_t kBeyondFirst = kWholeLines ? std::int64_t{32} << 10 : kFar;
 constexpr std::int64_t kRunsAhead = 32;  // distance, in segments of a list, at which to prefetch
 
 // Prefetches for a read: the line is then exclusive in this core's cache, so that the store needs no second request.
-// (PREFETCHW was equally fast in lists, and a quarter slower than no prefetch for segments of two lines within the
-// second-level cache.)
+// (PREFETCHW was equally fast in lists, and slower than no prefetch for segments of two lines within the second-level
+// cache.)
 [[gnu::always_inline]] inline void prefetch(const std::byte* line) { __builtin_prefetch(line); }
 
-// Returns the number of segments before the first one that begins at a line; 0 if none of the next ones does. Vectors
+// Returns the number of segments before the first one that begins at a line; 0 if none of the first 16 does. Vectors
 // stored from there on do not cross lines.
 inline std::int64_t runs_to_line(const std::byte* to, std::int64_t stride) {
   for (std::int64_t i = 0; i < 16; ++i) {

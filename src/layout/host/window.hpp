@@ -1,5 +1,5 @@
-// Window: a pattern of a few blocks that is within one vector of 64 bytes, as masks and a permutation of bytes. A
-// structure is moved with one load, one permutation and one store, however many members it has; several short
+// Window: a pattern of a few blocks that fits into one vector of 64 bytes, represented by masks and a permutation of
+// bytes. A structure is moved with one load, one permutation and one store, however many members it has; several short
 // structures are moved at once.
 //
 // Created at commit, if the machine's set of moves has loops for it. Owner: the Layout. Threads: immutable.

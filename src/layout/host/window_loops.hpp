@@ -59,7 +59,7 @@ template <bool kPrefetch>
 inline void unpack_windows_loop(std::byte* typed, const std::byte* from, Count n, const Window& window) {
   const WindowSteps steps(window);
   const __m512i scatter = _mm512_load_si512(window.scatter);
-  // A window may touch two lines. Prefetching one per step is enough, as steps cover most of a line.
+  // A window may touch two lines. Prefetching one line per step is enough, as a step covers most of a line.
   const Count ahead = steps.step > 0 ? kAhead : -kAhead;
   for (; n >= steps.some; n -= steps.some) {
     if constexpr (kPrefetch) __builtin_prefetch(typed + ahead, 1);
@@ -70,7 +70,7 @@ inline void unpack_windows_loop(std::byte* typed, const std::byte* from, Count n
   if (n > 0) unpack_step(typed, from, scatter, window_bytes(window, n), packed_bytes(window, n));
 }
 
-// Both functions move n patterns from or to `typed`, the origin of the first one.
+// Both functions move n patterns from or to `typed`, the origin of the first pattern.
 inline void pack_windows(std::byte* to, const std::byte* typed, Count n, const Window& window) {
   const bool far = n * window.pattern >= kFar;
   (far ? pack_windows_loop<true> : pack_windows_loop<false>)(to, typed + window.lowest, n, window);

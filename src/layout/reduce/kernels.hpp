@@ -2,7 +2,7 @@
 //
 // Each file in this folder instantiates one family of types and provides a list of records; find_kernel() looks kernels
 // up in a table of all lists. A new representation needs a new file and a line in table.cpp. `result` is `right`, or
-// overlaps neither; `left` overlaps no other array. Threads: any; no state.
+// overlaps neither operand; `left` overlaps no other array. Threads: any; no state.
 #pragma once
 
 #include <array>

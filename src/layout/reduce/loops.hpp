@@ -31,7 +31,8 @@ void loop(const void* left, const void* right, void* result, std::size_t count) 
   each<T, Operation>(left, right, result, count);
 }
 
-// The build targets any processor of the architecture. Wider vectors fetch more cache lines from another core at once.
+// The build targets every processor of the architecture, so wide_loop() names its target. Wider vectors fetch more
+// cache lines from another core at once.
 #if defined(__x86_64__)
 template <class T, class Operation>
 [[gnu::target("avx2")]] void wide_loop(const void* left, const void* right, void* result, std::size_t count) {

@@ -1,4 +1,4 @@
-// C++ types of representations for which the language has no portable name.
+// C++ types for representations that have no portable name in the language.
 #pragma once
 
 #include <bit>
@@ -44,8 +44,8 @@ template <class T>
 struct Complex {
   T re, im;
   friend Complex operator+(Complex a, Complex b) { return {static_cast<T>(a.re + b.re), static_cast<T>(a.im + b.im)}; }
-  // Uses the textbook formula, with its results for infinities, as Fortran compilers do; it can be vectorised. Each
-  // product is rounded, also on the device.
+  // Uses the textbook formula, as Fortran compilers do, because it can be vectorised; infinities give the results of
+  // that formula. Each product is rounded, also on the device.
   friend Complex operator*(Complex a, Complex b) {
     return {static_cast<T>(static_cast<T>(a.re * b.re) - static_cast<T>(a.im * b.im)),
             static_cast<T>(static_cast<T>(a.re * b.im) + static_cast<T>(a.im * b.re))};

@@ -70,8 +70,8 @@ using device::Result;
   X(chunk_unmap, cuMemUnmap)              \
   X(set_access, cuMemSetAccess)
 
-// Context ids exist since CUDA 12.0, captures since 10.1, stream memory operations since 11.7, and the enumeration of a
-// module's functions since 12.4.
+// CUDA 12.0 added context ids, 10.1 captures, 11.7 stream memory operations, and 12.4 the enumeration of a module's
+// functions.
 #define HR_CUDA_OPTIONAL_FUNCTIONS(X)                         \
   X(context_id, cuCtxGetId)                                   \
   X(stream_is_capturing, cuStreamIsCapturing)                 \

@@ -5,9 +5,9 @@
 // id again: if it is unchanged, the descriptors referred to those chunks throughout (chunk_import.cpp). This requires
 // permission to trace this process, as does reading its host memory (process_vm_readv). An open descriptor keeps its
 // chunk's memory in use even after the program has unmapped it: call ChunkExport::gone() regularly. Owner of the
-// descriptors: the ChunkExports that share them. Tables and descriptors are limited in number; memory beyond that is
-// not exported. Exported memory stays exported until it is freed, as other processes may rely on it. Threads: library
-// lock; the tables are read by other processes at any time.
+// descriptors: the ChunkExports that share them. Tables and descriptors are limited in number; if none is left, memory
+// is not exported. Exported memory stays exported until it is freed, as other processes may rely on it. Threads:
+// library lock; the tables are read by other processes at any time.
 #pragma once
 
 #include <cstddef>

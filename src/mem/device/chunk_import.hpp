@@ -1,6 +1,6 @@
 // Maps chunks of other processes' memory (chunk_export.hpp) side by side into one address range.
 //
-// Owner: the caller, which unmaps it. Threads: library lock.
+// Owner: the caller, which unmaps the range. Threads: library lock.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct MappedChunks {
   std::vector<std::uint64_t> chunks;  // size of each in bytes
 };
 
-// Maps the chunks that the table names, for the device of `context`; `id` as in the Export.
+// Maps the chunks that the table names, for the device of `context`. `id`: that of the Export.
 // Errors: MPI_ERR_UNSUPPORTED_OPERATION if they cannot be mapped. *never: true if no memory of that process can ever be
 // mapped.
 Status map_chunks(const Context& context, const ChunkTableName& table, std::uint64_t id, MappedChunks* mapped,

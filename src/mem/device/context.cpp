@@ -34,7 +34,7 @@ bool current_id(ContextHandle handle, std::uint64_t* id) {
 }
 
 // Returns the primary context of a device, with a reference for the caller, if the program has made it active or the
-// maker has no others; else null.
+// maker has no other contexts; else null.
 ContextHandle active_primary(int device) {
   unsigned flags = 0;
   int active = 0;
@@ -200,7 +200,7 @@ Context::Context(ContextHandle handle, std::uint64_t id, int device) noexcept
       pci_bus_id_(pci_bus_id_of(device)),
       device_time_sliced_(device_is_time_sliced(device)) {}
 
-// Its driver memory has been freed, or has disappeared with the driver's context.
+// The library's driver memory in the context has been freed, or has disappeared with the driver's context.
 Context::~Context() {
   give_back_buffers(counters::Buffers::kDevice, cached_bytes_);
   give_back_buffers(counters::Buffers::kPinned, cached_pinned_bytes_);

@@ -28,9 +28,9 @@ class ResidentCopier;
 
 class Context {
  public:
-  // *context: the context in which work on this device or managed memory runs. This is the one in which it was
-  // allocated; for pool and VMM memory, which belongs to no context, the device's primary context or else the caller's
-  // current one. For independent memory, it is the twin of that context.
+  // *context: the context in which work on device or managed memory at `location` runs. This is the context in which
+  // the memory was allocated or, for pool and VMM memory, which belongs to no context, the device's primary context,
+  // else the caller's current one. For independent memory, it is the twin of that context.
   static Status of(const Location& location, Context** context);
   // Creates everything that independent work needs, so that it need not call driver functions that wait for all streams
   // while the program's stream waits for this work. The context must be current.
@@ -42,9 +42,9 @@ class Context {
   [[nodiscard]] ContextHandle handle() const noexcept { return handle_; }
   [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
   [[nodiscard]] int device() const noexcept { return device_; }
-  // Locality of the device, which identifies it to other processes: its PCI bus id, the same number in every process
-  // whichever devices are visible to it, and whether processes that share it are time-sliced (they are, unless MPS is
-  // running). Never 0.
+  // Returns the locality of the device, which identifies the device to other processes. It consists of the PCI bus id,
+  // the same number in every process whichever devices are visible there, and of whether processes that share the
+  // device are time-sliced (they are, unless MPS is running). Never 0.
   [[nodiscard]] std::uint64_t locality() const noexcept {
     return pci_bus_id_ | (device_time_sliced_ ? kTimeSlicedBit : 0);
   }
@@ -54,16 +54,18 @@ class Context {
   }
   // Returns the locality of the device that holds this memory; 0 for host memory, or if no context can work on it.
   [[nodiscard]] static std::uint64_t locality_of(const Location& location);
-  // Records that another process has memory on the device of that locality; true if the two are time-sliced on the
-  // device that holds `location`. Once there is such a process, time_sliced() is true for the context there: work for
-  // the multiprocessors waits until the device has switched to this process; copy engines do not wait.
+  // Records that another process has memory on the device of that locality. True if that process and this one are
+  // time-sliced on the device that holds `location`. Once there is such a process, time_sliced() is true for the
+  // context there: work for the multiprocessors waits until the device has switched to this process; copy engines do
+  // not wait.
   static bool note_peer_device(const Location& location, std::uint64_t locality);
   [[nodiscard]] bool time_sliced() const noexcept { return time_sliced_; }
   [[nodiscard]] int multiprocessors() const noexcept { return multiprocessors_; }
   [[nodiscard]] StreamHandle stream() const noexcept { return stream_; }
 
-  // Returns a blocking stream for copies that need not wait for one another; `key` selects one of kCopyStreams streams.
-  // The context must be current. Their number is small, as they share the device's queues with the program's streams.
+  // Returns a stream (blocking except in a twin) for copies that need not wait for one another; `key` selects one of
+  // kCopyStreams streams. These streams are few, as they share the device's queues with the program's streams. The
+  // context must be current.
   static constexpr int kCopyStreams = 2;
   Status copy_stream(int key, StreamHandle* stream);
 

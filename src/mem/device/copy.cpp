@@ -49,7 +49,7 @@ Status copy_out_short(Context& context, void* to, const void* from, std::size_t 
   return kOk;
 }
 
-// Copies if one side is on a device, or both are in the same context: one copy with that context's engine.
+// Copies with the engine of the only context involved: only one side is on a device, or both are in the same context.
 Status copy_within(Context& context, void* to, const Location& to_where, const void* from, const Location& from_where,
                    std::size_t bytes) {
   Current current(context);

@@ -1,7 +1,7 @@
-// Costs of device operations, for the models that choose among data paths (p2p/protocol/rendezvous.hpp). They do not
-// depend on the transport.
+// Costs of device operations, for the models that choose among data paths (p2p/protocol/rendezvous.hpp). The costs do
+// not depend on the transport.
 //
-// The same for all makers: those of server devices. Constant. Threads: any.
+// The costs of server devices serve for all makers. Constant. Threads: any.
 #pragma once
 
 namespace hr::mem::device {

@@ -29,8 +29,8 @@ class Staging {
   Context::Buffer buffer_;
 };
 
-// Device memory whose owner may outlive the context: freed in its context if that still exists, else already freed with
-// it. Movable.
+// Device memory whose owner may outlive the context. The destructor frees the memory if the context still exists;
+// otherwise the memory was freed with the context. Movable.
 class DeviceBuffer {
  public:
   DeviceBuffer() = default;

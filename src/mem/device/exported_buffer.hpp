@@ -1,6 +1,7 @@
 // ExportedBuffer: the library's device memory that other processes map, for data that they cannot access in place.
 //
-// Owner: its user; freed with it, or with its context if that is destroyed first. Threads: library lock.
+// Owner: its user. The memory is freed with the ExportedBuffer, or with the context if that is destroyed first.
+// Threads: library lock.
 #pragma once
 
 #include <cstddef>

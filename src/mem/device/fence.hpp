@@ -3,8 +3,8 @@
 // First, the default stream itself is queried, once for calls in close succession
 // (base/driver_epoch.hpp): usually it is idle, or soon will be. But it also counts as busy while any other blocking
 // stream has work, which is irrelevant for a message. So if it stays busy, the fence becomes a number that a blocking
-// stream of the library, used for nothing else, writes into host memory. Such a write takes some microseconds, during
-// which the default stream counts as busy again; so not every message causes such a write. The knob
+// stream of the library, used for nothing else, writes into host memory. The write takes a few microseconds, during
+// which the default stream counts as busy again; so it is not made for every message. The knob
 // default_stream=ignore makes every fence count as passed. Owner: the operation that must come after that work.
 // Threads: library lock.
 #pragma once
@@ -21,8 +21,8 @@ class Fence {
   // Sets the fence after the work that is now on the default stream of the context of `where` (and perhaps after later
   // work).
   Status set(const Location& where);
-  // True once that work is done. On a device in an error state, the work counts as done: the next work there reports
-  // the error.
+  // True once the work before the fence is done. On a device in an error state, that work counts as done: the next work
+  // there reports the error.
   [[nodiscard]] bool passed();
 
  private:

@@ -142,8 +142,8 @@ Status refuse_chunks(const Context& context, int process) {
 Status open_allocation(const Context& context, const Export& what, Mapping* made) {
   Result result = driver().ipc_open_handle(&made->base, what.handle, kIpcLazyPeerAccess);
   if (result == kAlreadyMapped) {
-    // Small allocations share blocks of memory, and the block of this one is still mapped for another that has been
-    // freed.
+    // Small allocations share blocks of memory, and the block of this allocation is still mapped for another one, which
+    // has been freed.
     close_if([&](const Mapping& each) {
       return each.process == made->process && each.context == context.handle() && each.chunks.chunks.empty();
     });

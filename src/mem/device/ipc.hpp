@@ -52,7 +52,7 @@ Status export_to(int process, const Location& where, Export* out);
 // Records that `process` cannot map this process's chunked memory.
 void hide_chunks_from(int process);
 
-// Functions by which the caller is notified about exports.
+// Functions that are called to notify the layer above about exports.
 struct ExportHooks {
   // Called when the first export is made: from then on sweep_exports() must be called regularly, until there are no
   // more exports.

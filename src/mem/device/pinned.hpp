@@ -1,8 +1,9 @@
 // PinnedRange: host memory that this process has registered with the driver, so that devices read and write it at full
 // speed and without the CPU.
 //
-// Owner: the owner of the memory's mapping, which must outlast this. The registration is valid in all contexts, but
-// ends with the one in which it was made; pin() then creates another. Threads: library lock.
+// Owner: the owner of the memory's mapping, which must outlive the PinnedRange. The registration is valid in all
+// contexts, but ends with the context in which it was made; pin() then registers the memory again. Threads: library
+// lock.
 #pragma once
 
 #include <cstddef>

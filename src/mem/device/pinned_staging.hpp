@@ -1,8 +1,8 @@
 // PinnedStaging: pinned host memory for the duration of a transfer, taken from the context's cache and returned to it.
 // The knob device_staging_bytes limits the cache.
 //
-// Owner: the code that moves data through it; the work that uses it must be done before it is destroyed. It may outlive
-// the context, in which case the driver has freed the memory. Threads: library lock.
+// Owner: the code that moves data through it; the work that uses the memory must be done before the PinnedStaging is
+// destroyed. It may outlive the context, in which case the driver has freed the memory. Threads: library lock.
 #pragma once
 
 #include <cstddef>

@@ -120,7 +120,8 @@ bool ProgramStream::can_be_captured() {
   return capturable_ == Ability::kYes;
 }
 
-// Captures operations of a stream of the library, all in one call if the driver supports that.
+// Captures operations on a stream of the library: in one call if the driver supports that; if this capture fails, one
+// by one. True if one of the captures succeeds; append() then makes its calls in the same way (batched_).
 bool ProgramStream::try_capture() {
   Context* const ours = context();
   const Driver& calls = driver();

@@ -22,7 +22,7 @@ class ProgramStream {
   static Status open(StreamHandle handle, ProgramStream* made);
 
   [[nodiscard]] StreamHandle handle() const noexcept { return handle_; }
-  // Returns the library's state in its context; null if the program has destroyed that.
+  // Returns the library's state in the stream's context; null if the program has destroyed the context.
   [[nodiscard]] Context* context() const noexcept { return Context::find(context_, id_); }
 
   enum class Capture : std::uint8_t { kNone, kActive, kBroken };

@@ -19,7 +19,7 @@ using kernels::kMailboxEntries;
 
 // Must be longer than the time between two messages of a ping-pong.
 constexpr std::uint32_t kIdleExitNanoseconds = 25000;
-// The kernel runs some microseconds after its launch. Copies submitted late in that time wait for it, others do not.
+// The kernel starts a few microseconds after its launch. Copies submitted late in that time wait for it; others do not.
 constexpr double kStartWaitSeconds = 3e-6;
 constexpr double kStartSeconds = 10e-6;
 constexpr unsigned kPolls = 1024;         // number of polls between queries of the driver for errors
@@ -180,9 +180,9 @@ void ResidentCopier::stop() {
   launched_ = false;
   const bool idle = next_ == first_;
   idle_launches_ = idle ? std::min(idle_launches_ + 1, kMaxIdleLaunches) : 0;
-  // The number is random, because otherwise, in a program whose waits alternate, the same ones would always be skipped.
+  // The number is random: otherwise, in a program whose waits alternate, the same waits would always get no launch.
   skipped_launches_ = idle ? random_() % (1U << idle_launches_) : 0;
-  // Also written for a kernel that has exited, because it was waiting for this number, which must not be reused.
+  // Written even if the kernel has exited: it was waiting for an entry with this number, which must not be reused.
   write_entry(0, 0, 0);
 }
 

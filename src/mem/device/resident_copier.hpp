@@ -7,8 +7,9 @@
 // submitters copy by other means.
 //
 // Order: it runs on a separate stream that nothing waits for. So copies are submitted only while the default stream is
-// idle, and completed ones are visible to all. Owner: its Context; a page of pinned memory, 256 bytes of device memory
-// and a stream, from the first launch on. Threads: library lock. Nothing here waits for the device, except release().
+// idle, and completed ones are visible to all. Owner: its Context. From the first launch() or prepare() on, it holds a
+// page of pinned memory, 256 bytes of device memory and a stream. Threads: library lock. Nothing here waits for the
+// device, except release().
 #pragma once
 
 #include <cstddef>
@@ -50,11 +51,11 @@ class ResidentCopier {
   // True unless the kernel is disabled or known to be unable to run.
   [[nodiscard]] bool usable() const noexcept { return !disabled_ && state_ != State::kImpossible; }
 
-  // running(): the kernel accepts copies of that size now. starting_soon(): it soon will, so that waiting for it is
-  // worthwhile.
+  // running(): true if the kernel accepts copies of that size now. starting_soon(): true if it soon will, so that
+  // waiting for it is worthwhile.
   [[nodiscard]] bool running(std::size_t bytes);
   [[nodiscard]] bool starting_soon(std::size_t bytes) const;
-  // False if the mailbox is full. `bytes` > 0.
+  // False if the mailbox is full, or an address is too large for an entry. `bytes` > 0.
   bool submit(DeviceAddress target, DeviceAddress source, std::size_t bytes, std::uint32_t* entry);
   // Must be called until the answer is not kPending; after a device error, the entry counts as ended.
   Status poll(std::uint32_t entry, Progress* answer);
@@ -70,7 +71,7 @@ class ResidentCopier {
   void write_entry(DeviceAddress target, DeviceAddress source, std::size_t bytes);
   [[nodiscard]] bool done(std::uint32_t number) const;
   [[nodiscard]] bool started();
-  [[nodiscard]] bool first_block_exited() const;  // it accepts no more entries
+  [[nodiscard]] bool first_block_exited() const;  // the kernel accepts no more entries
   [[nodiscard]] bool exited() const;              // all blocks have exited
 
   Context& context_;
@@ -96,13 +97,14 @@ class ResidentCopier {
 // A copy submitted to the resident copy kernel of a context; its submitter keeps it until poll() reports its outcome.
 class ResidentCopy {
  public:
-  // Accepts the copy if the context's resident copy kernel is running, or soon will be; else false. `bytes` > 0.
+  // True if the copy is accepted, for which the context's resident copy kernel must be running or about to start.
+  // `bytes` > 0.
   bool begin(Context& context, DeviceAddress target, DeviceAddress source, std::size_t bytes);
   [[nodiscard]] bool active() const noexcept { return state_ != State::kNone; }
   // kExited: the copy has not been made, and the caller must make it.
   Status poll(ResidentCopier::Progress* answer);
 
-  // *context: the one to which the copy was submitted. Errors: that context no longer exists.
+  // *context: the context to which the copy was submitted. Errors: MPI_ERR_OTHER if that context no longer exists.
   Status context(Context** context) const;
   [[nodiscard]] DeviceAddress target() const noexcept { return target_; }
   [[nodiscard]] DeviceAddress source() const noexcept { return source_; }

@@ -23,7 +23,7 @@ class WorkEvent {
   [[nodiscard]] bool recorded() const noexcept { return event_ != nullptr; }
   // *done: true if the work is complete and its effects are visible to every stream, the CPU and peers. A failure of
   // the work is an error, and the work counts as done. `what` names the work in the error message. Queries the driver
-  // only if no later event of the stream has been seen complete: of several, poll the latest first.
+  // only if no later event of the stream has been seen complete: of several events, poll the latest first.
   Status poll(const char* what, bool* done);
 
  private:

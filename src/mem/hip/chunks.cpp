@@ -47,8 +47,8 @@ Result with_chunk(DeviceAddress address, const Work& work) {
   return result;
 }
 
-// BothWays: a pointer to a descriptor whose lower half, read as a number, is that descriptor, so that both forms of
-// hipMemImportFromShareableHandle() find it.
+// BothWays: a pointer to a descriptor. The lower half of the pointer, read as a number, is that descriptor as well, so
+// that both forms of hipMemImportFromShareableHandle() find it.
 class BothWays {
  public:
   explicit BothWays(int descriptor) noexcept {

@@ -1,9 +1,9 @@
 // Chunked memory (VMM) of HIP for the table (mem/device.hpp). Versions differ:
 // - A chunk is recognised by an attribute from ROCm 7.2 on, before that by its access permissions.
-// - Until ROCm 7.12, hipMemRetainAllocationHandle() does not count the reference, and crashes if the memory is not
+// - Before ROCm 7.12, hipMemRetainAllocationHandle() does not count the reference, and crashes if the memory is not
 //   chunked.
-// - hipMemImportFromShareableHandle() expects the descriptor's address until ROCm 7.0, and the descriptor itself since;
-//   some builds of ROCm 7.0 have the later form.
+// - hipMemImportFromShareableHandle() expects the descriptor's address up to ROCm 7.0, and the descriptor itself in
+//   later versions; some builds of ROCm 7.0 already have the later form.
 //
 // Owner: none. Threads: any.
 #pragma once
@@ -17,7 +17,7 @@ namespace hr::mem::hip {
 // True if the device memory at an address belongs to a chunk that the program has mapped. `start`: start of its
 // allocation or chunk; 0 if unknown.
 [[nodiscard]] bool is_chunk(device::DeviceAddress address, device::DeviceAddress start, int device) noexcept;
-// Returns the kinds of handles as which the chunk at an address may be exported, as bits; `address` must be that of a
+// Returns the kinds of handles with which the chunk at `address` may be exported, as bits. `address` must be in a
 // chunk.
 [[nodiscard]] unsigned long long handle_types_of_chunk(device::DeviceAddress address) noexcept;
 

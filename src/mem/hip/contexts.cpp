@@ -36,7 +36,7 @@ int device_of(device::ContextHandle context) noexcept {
 }
 
 // Before ROCm 7, the current device may be reported as active even if it is not used. "Not in use" is the safe answer:
-// no mistake is reported then.
+// the checks then report no mistake.
 Result primary_state(int device, unsigned* flags, int* active) {
   *flags = 0;
   *active = 0;

@@ -1,6 +1,7 @@
 // The maker HIP (AMD): fills the table (mem/device.hpp) with functions over the HIP runtime.
 //
-// Result codes have CUDA's numbers in both. The legacy default stream is a null handle here, and 1 in the table.
+// Result codes have CUDA's numbers in HIP and in the table. The legacy default stream is a null handle in HIP, and 1 in
+// the table.
 #include <cstdio>
 #include <cstring>
 

@@ -1,6 +1,6 @@
-// Differences between versions, and traps:
-// - Host memory that HIP does not know is an error before ROCm 6, and "unregistered" since.
-// - ROCm 5 counts memory types from 0 (host, device), later versions from 1; managed memory has a type only later.
+// HIP's pointer queries have pitfalls, and differ between versions:
+// - A query about host memory that HIP does not know fails before ROCm 6; later versions report it as "unregistered".
+// - ROCm 5 counts memory types from 0 (host, device). Later versions count from 1, and have a type for managed memory.
 // - Buffer ids have 32 bits. The attribute for the size of a range also has 32 bits, so it is not used.
 #include "mem/hip/pointer.hpp"
 
@@ -49,7 +49,7 @@ struct Range {
   std::size_t bytes = 0;
 };
 
-// Empty if the runtime does not report it.
+// Returns the allocation that contains the address; empty if the runtime does not report it.
 Range range_of(DeviceAddress address) noexcept {
   const QuietCalls quietly;
   Range range;

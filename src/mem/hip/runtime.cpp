@@ -9,8 +9,8 @@ namespace {
 
 Runtime loaded;
 
-// A process must not contain two runtimes, as neither knows the other's memory. Frameworks bring their own, under the
-// name without a version.
+// A process must not contain two runtimes, as neither knows the other's memory. Frameworks bring their own runtime,
+// under the name without a version.
 constexpr const char* kNames[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"};
 
 void* open_library(const char** name) {
@@ -59,7 +59,7 @@ bool open_runtime() {
                loaded.hipGetErrorName(result));
     return false;
   }
-  constexpr int kOldest = 502, kHundredth = 100000;  // versions are counted in hundreds per major version
+  constexpr int kOldest = 502, kHundredth = 100000;  // version / kHundredth: 100 * major + minor
   if (version / kHundredth < kOldest) {
     log::write(log::Level::kError, "the HIP runtime (%s) is of ROCm %d.%d: 5.2 is needed, and it is not used", name,
                version / kHundredth / 100, version / kHundredth % 100);

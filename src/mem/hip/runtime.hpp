@@ -1,7 +1,7 @@
 // Runtime: the functions of AMD's HIP runtime (libamdhip64) that the library uses, in ROCm 5.2 and later.
 //
-// Names, shapes and numbers are those of hip/hip_runtime_api.h of ROCm 5.2, 6 and 7, declared here with the types of
-// the table (mem/device.hpp), which are passed in the same way. Handles of devices, streams and events are the
+// Names, signatures and numbers are those of hip/hip_runtime_api.h of ROCm 5.2, 6 and 7, declared here with the types
+// of the table (mem/device.hpp), which are passed in the same way. Handles of devices, streams and events are the
 // runtime's.
 //
 // Owner: one process-wide object, filled by open_runtime(), never unloaded. Threads: constant afterwards.
@@ -54,7 +54,7 @@ inline constexpr unsigned kEventReleaseToSystem = 0x80000000;  // hipEventReleas
 inline constexpr unsigned kSignalMemory = 2;                   // hipMallocSignalMemory
 inline constexpr std::size_t kSignalBytes = 8;                 // the only size of such memory
 
-// X(symbol, parameters): all return a result, except those in the second list.
+// X(symbol, parameters): all functions return a result, except those in the second list.
 #define HR_HIP_FUNCTIONS(X)                                                                                       \
   X(hipInit, (unsigned flags))                                                                                    \
   X(hipRuntimeGetVersion, (int*))                                                                                 \
@@ -101,7 +101,7 @@ inline constexpr std::size_t kSignalBytes = 8;                 // the only size 
 #define HR_HIP_TEXT_FUNCTIONS(X) \
   X(hipGetErrorName, (Result))   \
   X(hipGetErrorString, (Result))
-// Null if the runtime lacks them.
+// Functions that some runtimes lack: the pointer is then null.
 #define HR_HIP_OPTIONAL_FUNCTIONS(X)                                                                      \
   X(hipStreamIsCapturing, (StreamHandle, int* status))                                                    \
   X(hipThreadExchangeStreamCaptureMode, (int* mode))                                                      \

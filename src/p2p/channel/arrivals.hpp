@@ -43,10 +43,10 @@ inline transport::Header plain(Kind kind, std::uint64_t word1, std::uint64_t wor
 }
 
 void add_handlers(transport::MessageHandlers& handlers);
-// The channel whose messages this thread delivers.
+// Sets the channel whose messages this thread delivers.
 void set_delivering(Channel* channel) noexcept;
 
-// Drops an invalid message. Threads: the channel's lock; takes the library lock to count it.
+// Drops an invalid message. Threads: the channel's lock; takes the library lock to count the message.
 void drop(int from, const char* why) noexcept;
 
 // Reports an event to tools (base/events.hpp) while there are listeners, under the library lock.

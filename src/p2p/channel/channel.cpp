@@ -87,7 +87,7 @@ Channel::~Channel() {
   counters::give_back(counts_);
   for (Unexpected* each : spare_) Unexpected::destroy_apart(each);
   for (const auto& each : all_) {
-    // A free request is not a live object, which the arena expects.
+    // A free request is not a live object, but the arena expects one.
     each->request->revive(ObjectKind::kRequest);
     Arena<Request>::instance().destroy(each->request);
   }
@@ -258,7 +258,7 @@ bool Channel::try_end_unanswered() {
   std::ranges::copy_if(unanswered_, std::back_inserter(left), [this](const Unanswered& each) {
     return peers_[static_cast<std::size_t>(each.proc)]->whole->has_left(each.proc);
   });
-  // All that these processes have sent can be received now, as they left after that.
+  // Everything that these processes have sent can be received now, because they sent it before they left.
   for (int rounds = 0; !left.empty() && rounds < kMostRoundsToEmpty && poll(); ++rounds) {
   }
   std::erase_if(left, ended);
@@ -490,8 +490,8 @@ bool Channel::try_end(std::uint32_t context, Status why) {
     set_detail(std::string(text));
     finish(*receive->operation_, completion);
   }
-  // A send that has left ends once its receiver, which may be reading the data, has dropped it, or with the data if a
-  // receive has matched it.
+  // The receiver of a send that has left may be reading the data. So the send ends only once the receiver has dropped
+  // the message or, if a receive has matched it, has the data.
   for (const auto& each : all_) {
     using Phase = Request::Phase;
     Request& request = *each->request;

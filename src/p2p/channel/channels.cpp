@@ -32,8 +32,8 @@ struct Ending {
 struct State {
   transport::Transport* host = nullptr;     // null: nothing is offered to processes on this host
   transport::Transport* network = nullptr;  // null: nothing is offered to processes on other hosts
-  int on_host = 1;                          // number of channels offered
-  int on_network = 1;                       // likewise
+  int on_host = 1;                          // number of channels offered to processes on this host
+  int on_network = 1;                       // number of channels offered for communicators over several hosts
   std::array<std::unique_ptr<Channel>, kMost> open;
   bool hooked = false;
   std::vector<Ending> endings;
@@ -53,7 +53,7 @@ void end_contexts() {
 
 bool on_round(void* /*argument*/) { return ++state.rounds % kRounds == 0 && poll(); }
 
-// Returns the number of channels for communicators over several hosts; `wanted`: if nothing limits it.
+// Returns the number of channels for communicators over several hosts; `wanted`: the number if nothing limits it.
 int network_offer(int wanted) {
   if (state.network == nullptr) return 1;
   const bool alone = boot::processes().of_this_host().size() <= 1;
@@ -91,7 +91,7 @@ bool offer() {
   transport::Transport* host = nullptr;
   for (transport::Transport* each : transport::active()) {
     if (each->most_channels() <= 0) continue;
-    // Processes offer their numbers through shared memory, which reaches this process as well.
+    // Processes offer numbers of channels through shared memory, the transport that also reaches this process itself.
     (each->reaches(boot::identity().rank) ? host : state.network) = each;
   }
   const auto chosen = static_cast<int>(knobs().channels);

@@ -24,12 +24,13 @@ constexpr unsigned kYieldsShared = 64;
 constexpr unsigned kLookAtOthers = 128;
 constexpr unsigned kLongWait = 16;  // rounds
 constexpr unsigned kTestsBetweenPauses = 16;
-// Tests, with the rounds that they make, are in close succession if they take no longer than this on average.
+// Tests are in close succession if, on average, each takes no longer than this with the round that it makes.
 constexpr double kClosely = 5e-6;
 constexpr double kShortestNap = 50e-6;
 constexpr double kLongestNap = 50e-3;
 constexpr double kPartOfWait = 1.0 / 16;
-// Waiting threads, even dozens, return a core sooner. A load keeps it for a time slice.
+// A yield that lasts longer shows a load, which keeps the core for a time slice. Waiting threads, even dozens, return
+// the core sooner.
 constexpr double kLongYieldSeconds = 1e-3;
 constexpr double kHolds = 100e-3;
 

@@ -151,7 +151,7 @@ void Channel::begin_send(Peer& to, ChannelOperation& operation) {
   const bool kept = !request.synchronous_ && operation.bytes <= eager_bytes;
   count_start(to, operation, kept);
   if (!kept) {
-    // Nothing ends a send that begins after its context.
+    // Nothing else would end a send that begins after its context has ended.
     Completion completion;
     completion.error = queues(request.context_)->ended();
     if (!completion.error.ok()) return finish(operation, completion);
@@ -321,7 +321,7 @@ void Channel::control(int proc, const transport::Header& header, const void* pay
     if (to->failed) return;
     to->eager_below = 0;
   } else if (to->controls.empty()) {
-    // If sending fails permanently, a report of the transport ends the operations with that process.
+    // If sending fails permanently, a report from the transport ends the operations with that process.
     if (!to->over->send(proc, header, payload, bytes).is_again()) {
       if (declined.token != 0) to->over->decline_rendezvous(proc, declined);
       return;

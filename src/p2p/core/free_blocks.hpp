@@ -34,7 +34,7 @@ class FreeBlocks {
     --from.count;
     return block;
   }
-  // `bytes`: the number with which it was taken or allocated.
+  // `bytes`: the size with which the memory was taken or allocated.
   void give_back(void* memory, std::size_t bytes) noexcept {
     const std::size_t index = index_of(bytes);
     if (index >= kClasses || classes_[index].count == kMostKept) return ::operator delete(memory);

@@ -18,7 +18,8 @@ void list_transports();
 
 // Adds the handlers of this layer's kinds of messages (message/receive.cpp).
 void add_handlers(transport::MessageHandlers& handlers);
-// Sets another handler for short eager messages while tools listen for messages. Call when that changes.
+// Sets another handler for short eager messages while tools listen for messages. Call when tools begin or cease to
+// listen.
 void watch_messages();
 struct Arrival;
 std::span<const Arrival> active_message_arrivals() noexcept;  // message/active_message.cpp
@@ -31,7 +32,7 @@ Status cancel_message(Request& request);
 // Asks the receiver of a send to drop the message unless a receive has matched it. The send then ends as cancelled, or
 // with the error that is recorded in it; also if the receiver leaves MPI without an answer (message/unanswered.cpp).
 void ask_to_cancel(Request& send);
-// Ends such a send, as no receive has matched it. False if this process is copying its data.
+// Ends such a send once it is known that no receive has matched it. False if this process is copying its data.
 bool end_unmatched(Request& send);
 // Passes the send to the transport, or queues it (message/send.cpp).
 void start_send(Peer& peer, Request& send);
@@ -47,8 +48,7 @@ void send_control(int proc, const transport::Header& header, const void* payload
 bool flush(Peer& peer);
 // Sends the next piece of a rendezvous send as Data; Status::again() if there is no space (protocol/stream.cpp).
 Status push_piece(Peer& peer, Request& send);
-// Informs the receiver that the rest of a message, after `sent` bytes, cannot be read, and of the reason
-// (protocol/stream.cpp).
+// Tells the receiver that the rest of a message, after `sent` bytes, cannot be read, and why (protocol/stream.cpp).
 void abandon(int to_proc, const Request& send, std::size_t sent, const std::string& why);
 // Moves pieces of the front stream; true if something moved (protocol/stream.cpp).
 bool push_stream(Peer& peer);

@@ -36,11 +36,11 @@ enum class Kind : std::uint8_t {
   kShared,             // the sender has written the bytes that it claimed or, with way 1, could not write them
   kAsk,                // the receiver waits for kReady, as the device data was not final when kRts was sent
   kReady,              // the device data is final now
-  kRevoke,             // the sender of this has freed an allocation that the receiver may have mapped
+  kRevoke,             // the sender of this message has freed an allocation that the receiver may have mapped
   kPiece,              // a part of a message is in a chunk of the sender's staging memory: payload: Piece
   kChunk,              // the receiver has copied the piece out: the chunk is free again
   kStored,             // the sender has stored the data in the receiver's buffer
-  kRefuse,             // the sender of this cannot map chunks of device memory (VMM) of the receiver
+  kRefuse,             // the sender of this message cannot map chunks of device memory (VMM) of the receiver
   kCancel,             // the sender withdraws a kRts or kEagerSync message, if no receive has matched it
   kCancelled,          // answer to kCancel: no receive had matched, and the message is dropped
   kNetworkPiece,       // part of a message that the sender's transport keeps: payload: its bytes, RendezvousData
@@ -107,8 +107,8 @@ struct Piece {
   std::uint64_t memory;  // id of the Export; 0: shared memory
   std::uint64_t at;      // offset in that memory
 };
-// Replaces a chunk's number if the sender cannot read its data: Piece::bytes of it will not arrive, and the error
-// message follows.
+// Replaces a chunk's number if the sender cannot read the data: Piece::bytes bytes of the message will not arrive, and
+// the error message follows.
 inline constexpr std::uint32_t kNoChunk = 0xffffffff;
 
 inline transport::Header envelope(Kind kind, const Envelope& envelope, std::uint64_t bytes) noexcept {

@@ -1,7 +1,7 @@
 // FailureWatch: learns from the launcher which processes have died, in a job that continues after failures.
 //
-// It reads one word in memory (boot/failure_board.hpp) in every round of progress. So that rounds cost other jobs
-// nothing, it is a transport that reaches no process, in the list of those that need progress.
+// It reads one word in memory (boot/failure_board.hpp) in every round of progress. It is a transport that reaches no
+// process, and is in the list of those that need progress only in such a job: so rounds cost other jobs nothing.
 // Owner: the engine. Threads: library lock.
 #pragma once
 

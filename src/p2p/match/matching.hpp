@@ -3,9 +3,10 @@
 // Every context has two queues: posted receives that are not matched, and unexpected messages. Both keep the order of
 // arrival. They start as plain lists. Once a lookup has had to pass kListLimit entries, messages and receives without a
 // wildcard are found through bins by (source, tag), so that lookups stay short even with very many entries. Receives
-// with a wildcard stay in the list; the older of the two candidates wins by sequence number. Owner: the Matcher owns
-// Unexpected records until they are taken; posted Requests belong to the code that started them. Threads: the lock of
-// the channel to which the context belongs: the library lock, or that of a Channel (p2p/channel.hpp).
+// with a wildcard stay in the list; if list and bins both contain a match, the older receive wins (by sequence number).
+// Owner: the Matcher owns Unexpected records until they are taken; posted Requests belong to the code that started
+// them. Threads: the lock of the channel to which the context belongs: the library lock, or that of a Channel
+// (p2p/channel.hpp).
 #pragma once
 
 #include <cstdint>

@@ -16,7 +16,8 @@ transport::Job job() {
   return {identity.rank, identity.size, boot::processes(), identity.job_id, true};
 }
 
-// Removes the paths that were lost to these processes, which connect again, and forgets that they counted as failed.
+// Removes the broken paths to these processes, which now connect again, and forgets that the processes counted as
+// failed.
 void renew(std::span<const int> procs) {
   poll();  // the other side may have noticed first, and closed its end
   Engine& state = *engine();

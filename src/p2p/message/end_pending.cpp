@@ -35,7 +35,7 @@ void end_receives() {
   }
 }
 
-// Asks the receiver, once, to cancel the send unless it has matched it.
+// Asks the receiver, once, to drop the message of a send unless a receive has matched it.
 void call_back(Request& send, Status why) {
   if (!send.completion_.error.ok()) return;
   send.completion_.error = why;

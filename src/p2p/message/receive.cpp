@@ -1,4 +1,4 @@
-// Receiving: handles arriving messages and starts receives, both of which match messages with receives.
+// Receiving: handles arriving messages and starts receives. Both steps match messages with receives.
 #include <cstring>
 
 #include "base/dropped.hpp"

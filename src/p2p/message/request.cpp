@@ -63,10 +63,10 @@ Status cancel_message(Request& request) {
     complete_as_cancelled(request);
   } else if (!request.is_receive_ && request.phase_ == Phase::kWaiting) {
     if (transport_data::cancel(request)) return kOk;
-    // Only the receiver knows whether a receive has matched the send, which ends with kCancelled, or with the
+    // Only the receiver knows whether a receive has matched the send. The send ends with kCancelled, or with the
     // receiver's other messages.
     ask_to_cancel(request);
-    // If both sides are in this process, this waits for the answer, because programs that send to themselves test right
+    // If both sides are in this process, waits for the answer here, because programs that send to themselves test right
     // after the call whether the send was cancelled.
     const Peer& peer = peer_of(request.proc_);
     while (peer.caps.same_address_space && !request.complete() && peer.transport->progress()) {

@@ -139,8 +139,8 @@ Status try_send(Peer& peer, Request& send) {
 
 void start_send(Peer& peer, Request& send) {
   count_send(peer, send);
-  // Must follow control messages that wait for space, as one of them may cancel an earlier message of this same
-  // request.
+  // The send must follow control messages that wait for space, as one of them may cancel an earlier message of this
+  // same request.
   if (peer.queued.empty() && peer.control_messages.empty() && try_send(peer, send).ok()) return;
   send.phase_ = Request::Phase::kQueued;
   peer.queued.push_back(send);
@@ -179,7 +179,7 @@ bool flush(Peer& peer) {
   }
   if (peer.connected && !peer.failed) peer.plain_below = peer.eager_bytes + 1;
   while (!peer.failed) {
-    Request* send = peer.queued.pop_front();  // first, as completing it may destroy it
+    Request* send = peer.queued.pop_front();  // first, as completing the send may destroy it
     if (send == nullptr) break;
     if (try_send(peer, *send).is_again()) {
       peer.queued.push_front(*send);

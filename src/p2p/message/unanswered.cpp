@@ -16,7 +16,7 @@ namespace {
 // More rounds than a ring has messages.
 constexpr int kMostRounds = 1 << 16;
 
-// The request may have ended; waiting_send() tells.
+// A send that its receiver has been asked to drop. The send may have ended since, which waiting_send() detects.
 struct Unanswered {
   int proc;
   std::uint64_t cookie;
@@ -38,7 +38,7 @@ bool end_unanswered(void* /*argument*/) {
   std::erase_if(state.sends, ended);
   std::vector<Unanswered> left;
   std::ranges::copy_if(state.sends, std::back_inserter(left), has_left);
-  // All that these processes have sent can be received now, as they left after that.
+  // Everything that these processes have sent can be received now, because they sent it before they left.
   for (const Unanswered& each : left) {
     transport::Transport& transport = *peer_of(each.proc).transport;
     for (int rounds = 0; !ended(each) && rounds < kMostRounds && transport.progress(); ++rounds) {

@@ -17,7 +17,7 @@ namespace hr::p2p {
 class PartitionMarks {
  public:
   // Allocates a word per partition, all clear; if this process uses no device, only host threads can use them.
-  // `data`: the partitions' buffer, whose device sets the marks. Errors: MPI_ERR_NO_MEM; the driver's.
+  // `data`: the partitions' buffer, whose device sets or tests the marks. Errors: MPI_ERR_NO_MEM; the driver's.
   Status create(int partitions, const layout::View& data);
 
   void clear() noexcept;

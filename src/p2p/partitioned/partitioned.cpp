@@ -229,7 +229,8 @@ bool Partitioned::advance() {
   return marked || settled_ != before;
 }
 
-// Makes the partitions ready that kernels have marked, and sets the marks of those that have arrived.
+// Makes the partitions of a send ready that kernels have marked; sets the marks of a receive's partitions that have
+// arrived. True if there were any.
 bool Partitioned::look_at_marks() {
   bool moved = false;
   for (int i = 0; i < arguments_.partitions; ++i) {

@@ -28,8 +28,8 @@ constexpr std::int32_t kMostPartitions = 1 << 24;
 
 PartitionedOperations& operations() { return own<PartitionedOperations>(); }
 
-// Removes and returns the first element of a key's queue, and the queue itself with its last element; false if there is
-// none.
+// Moves the first element of a key's queue to *out, and removes the queue if it is then empty. False if there is no
+// element.
 template <class Queues>
 bool take_first(Queues& queues, const PartitionedOperations::Key& key, typename Queues::mapped_type::value_type* out) {
   const auto found = queues.find(key);

@@ -10,7 +10,7 @@
 namespace hr::p2p {
 namespace {
 
-// Returns null for anything except a live request, as a message may contain any number as a cookie.
+// Returns the request, or null if the cookie names no live request: a message may contain any number as its cookie.
 Request* live(std::uint64_t cookie) noexcept {
   auto* const request = reinterpret_cast<Request*>(cookie);
   if (request == &engine()->blocking_receive) return engine()->blocking_receive_taken ? request : nullptr;
@@ -42,7 +42,7 @@ Request* waiting_send(int from, std::uint64_t cookie) noexcept {
   return waits && send->proc_ == from ? send : nullptr;
 }
 
-// Does not check is_receive_ of the request for blocking receives, which is used only for them.
+// The engine's request for blocking receives is never a send, so its is_receive_ is not checked.
 Request* moving_receive(int from, std::uint64_t cookie) noexcept {
   Request* const receive = live(cookie);
   if (receive == nullptr || receive->phase_ != Request::Phase::kMoving || receive->proc_ != from) return nullptr;

@@ -28,15 +28,15 @@ struct Arrival {
 [[gnu::cold, gnu::noinline]] void drop_arrival(int from, const transport::Header& header, const std::byte* payload,
                                                std::size_t bytes) noexcept;
 
-// Both return the request that a cookie names, or null if that process may not refer to it.
-// waiting_send(): a send to that process that waits for an answer from it.
+// Both return the request that a cookie names, or null if process `from` may not refer to it.
+// waiting_send(): a send to `from` that waits for an answer from it.
 [[nodiscard]] Request* waiting_send(int from, std::uint64_t cookie) noexcept;
-// moving_receive(): a receive that has matched a message from that process, and whose data is still to arrive.
+// moving_receive(): a receive that has matched a message from `from`, and whose data is still to arrive.
 [[nodiscard]] Request* moving_receive(int from, std::uint64_t cookie) noexcept;
 
 // True if this process is copying the data of this request, or is about to.
 [[nodiscard]] bool is_held(const Request& request) noexcept;
-// True if `bytes` bytes from this offset on are within the message.
+// True if the `bytes` bytes at this offset lie within the message.
 [[nodiscard]] inline bool lies_in(const Request& receive, std::size_t offset, std::size_t bytes) noexcept {
   return offset <= receive.total_ && bytes <= receive.total_ - offset;
 }
@@ -45,12 +45,12 @@ struct Arrival {
   return receive.offset_ < receive.total_ ? receive.total_ - receive.offset_ : 0;
 }
 
-// True if a transport keeps this data for a message from that process.
+// True if a transport keeps this data for a message from process `from`.
 [[nodiscard]] bool has_rendezvous(int from, transport::RendezvousData data) noexcept;
 // Declines the data, if has_rendezvous() is true for it.
 void decline_rendezvous(int from, transport::RendezvousData data) noexcept;
 
-// Handles messages from processes that have not failed, with a payload of at least kLeast bytes.
+// Passes a message to kDeliver, unless its sender has failed. Drops a message with a payload of less than kLeast bytes.
 template <transport::Handler kDeliver, std::size_t kLeast>
 void deliver_from_live(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
   if (has_failed(from)) return;
@@ -63,8 +63,8 @@ constexpr Arrival arrival(wire::Kind kind) noexcept {
   return {kind, deliver_from_live<kDeliver, kLeast>};
 }
 
-// Handles such messages that name a request in a word of the header. The handler returns false if the message is
-// not valid for the request.
+// Like deliver_from_live(), for messages that name a request in word kWord of the header. The handler returns false if
+// the message is not valid for the request.
 using RequestHandler = bool (*)(int from, Request& request, const transport::Header& header, const std::byte* payload,
                                 std::size_t bytes);
 using FindRequest = Request* (*)(int from, std::uint64_t cookie) noexcept;

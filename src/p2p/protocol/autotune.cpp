@@ -7,8 +7,8 @@
 namespace hr::p2p {
 namespace {
 
-// Number of samples of each protocol, fewer if they are long. A sample is a single message in a ping-pong, and a whole
-// window if many messages are in flight at once, as messages that are read end together.
+// Number of samples of each protocol, fewer if they are long. A sample is a single message in a ping-pong. If many
+// messages are in flight at once, it is their whole window, because messages that are read end together.
 constexpr int kSamples = 8;
 constexpr std::size_t kEnoughBytes = std::size_t{32} << 20;
 // The first bytes and messages of a protocol are not sampled: the caches still contain data that the other protocol
@@ -77,7 +77,8 @@ void Autotune::settle(const Sample& sample) noexcept {
   bytes_ = 0;
 }
 
-// Adds a sample; the fastest one counts, as a process may lose its core. True if a choice was made.
+// Adds a sample. Only the fastest one counts, because the process may lose its core during a sample. True if a choice
+// was made.
 bool Autotune::add(const Sample& sample) noexcept {
   if (second_half_) tried_ += sample.messages;
   Cost& cost = costs_[way_];

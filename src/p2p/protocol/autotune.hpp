@@ -57,7 +57,7 @@ class Autotune {
     if (--under_way_ == 0) sample_ = {};
   }
 
-  // Cost of a way per byte.
+  // Cost per byte of one of the two protocols.
   struct Cost {
     double transfer = kUnknown;
     double interval = kUnknown;

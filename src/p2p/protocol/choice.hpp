@@ -41,7 +41,7 @@ class Choice {
 
 Choice& choice_of(int proc, const MessageClass& message, const transport::Caps& caps);
 
-// Excludes the protocol for that process, regardless of what its probe returns.
+// Excludes the protocol for messages from process `proc`, regardless of what its probe returns.
 void disable(const Rendezvous& protocol, int proc);
 
 }  // namespace hr::p2p

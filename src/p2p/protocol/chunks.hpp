@@ -2,8 +2,8 @@
 //
 // The memory is one of three kinds: pages of this process, memory that the processes of the host share, or device
 // memory that others map. Host memory is page-locked when a device first uses it. A chunk is taken for a piece of data
-// and given back once the data has left it; meanwhile it can be lent to another process, whose failure returns it.
-// Owner: the protocol or the operation that moves the data. Threads: library lock.
+// and given back once the data has left it. Meanwhile it can be lent to another process, and is given back if that
+// process fails. Owner: the protocol or the operation that moves the data. Threads: library lock.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,8 @@ namespace hr::p2p {
 
 class Chunks {
  public:
-  // Each of these is called once. take_pages(): false if there is no memory. use(): cuts memory of another owner.
-  // allocate(): takes device memory where `like` is; errors: the driver's.
+  // Only one of these three is called, and only once. take_pages(): false if there is no memory. use(): cuts memory of
+  // another owner. allocate(): takes device memory where `like` is; errors: the driver's.
   [[nodiscard]] bool take_pages(std::size_t chunk_bytes, std::size_t count);
   void use(std::span<std::byte> memory, std::size_t chunk_bytes);
   Status allocate(const mem::Location& like, std::size_t chunk_bytes, std::size_t count);
@@ -38,7 +38,7 @@ class Chunks {
 
   // Pins host memory for copies of views like this one, unless it is pinned already.
   Status pin(const layout::View& view);
-  // Return the address of a chunk: host() the one for the CPU (host memory), address() the one for devices.
+  // Return the address of a chunk: host() for the CPU (host memory only), address() for devices.
   [[nodiscard]] std::byte* host(std::uint32_t chunk) const noexcept { return host_.data() + chunk * chunk_bytes_; }
   [[nodiscard]] mem::device::DeviceAddress address(std::uint32_t chunk) const noexcept {
     return (on_device() ? device_.address() : pinned_.address()) + chunk * chunk_bytes_;
@@ -51,14 +51,14 @@ class Chunks {
   // Takes a chunk; false if none is free.
   [[nodiscard]] bool take(std::uint32_t* chunk);
   void give(std::uint32_t chunk);
-  // Records that that process has the chunk, until it is given back or the process has failed.
+  // Records that process `proc` has the chunk, until it is given back or the process has failed.
   void lend(std::uint32_t chunk, int proc) { holders_[chunk] = proc; }
   [[nodiscard]] bool is_with(int proc, std::uint32_t chunk) const noexcept {
     return chunk < holders_.size() && holders_[chunk] == proc;
   }
   void take_from(int proc);
   [[nodiscard]] bool all_free() const noexcept { return free_.size() == holders_.size(); }
-  // Returns the time at which the last free chunk was taken, or one was given back.
+  // Returns the time at which a chunk was last given back, or the last free chunk was taken, whichever was later.
   [[nodiscard]] double moved_at() const noexcept { return moved_at_; }
 
  private:

@@ -1,9 +1,9 @@
 // Claims: lets two processes share one long copy without waiting for each other.
 //
-// The copy is divided into granules. A word in memory that both can access counts the claimed granules; the receiver
-// claims from the front, the sender from the back, each up to half of the remainder at a time, so that their speeds
-// decide where they meet; a remainder too small to be worth two system calls is assigned to one of them. A process that
-// is busy elsewhere claims nothing and delays nothing.
+// The copy is divided into granules. A word in memory that both can access counts the claimed granules. The receiver
+// claims from the front, the sender from the back. Each claims up to half of the remainder at a time, so that their
+// speeds decide where they meet. A remainder too small to be worth two system calls is assigned to one of them. A
+// process that is busy elsewhere claims nothing and delays nothing.
 //
 // The word: generation (32 bits) | granules claimed (32). A process that tries to claim a part of a finished copy,
 // whose word is in use for the next one, finds another generation and claims nothing.

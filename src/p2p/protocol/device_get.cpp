@@ -121,7 +121,7 @@ Estimate probe(const MessageClass& message, const transport::Caps& /*caps*/) {
     return direct ? Estimate{mem::device::costs().copy_seconds + bytes / mem::device::costs().pinned_bytes_per_second}
                   : kNotApplicable;
   }
-  // Within a device, the multiprocessors copy, so a time-sliced device must switch.
+  // Within a device, the multiprocessors make the copy, so a time-sliced device must first switch to this process.
   return message.time_sliced
              ? Estimate{mem::device::costs().switch_seconds + bytes / mem::device::costs().device_bytes_per_second}
              : Estimate{mem::device::costs().copy_seconds + bytes / mem::device::costs().peer_bytes_per_second};
@@ -162,7 +162,7 @@ void arrive_ready(int from_proc, std::uint64_t sender_cookie) {
   const MessageName message{from_proc, sender_cookie};
   const auto found = std::find_if(state().gets.begin(), state().gets.end(),
                                   [&](const auto& get) { return get->waits && get->message == message; });
-  if (found == state().gets.end()) return;  // it failed meanwhile
+  if (found == state().gets.end()) return;  // the get has failed meanwhile
   Get& get = **found;
   get.waits = false;
   const Status status = get.copy.start(get.receive->view_, get.receive->total_);

@@ -64,7 +64,7 @@ bool advance(void*) {
   return moved;
 }
 
-// Counts two messages: the clear-to-send, and the message that the data has been stored.
+// The estimate counts two messages: the clear-to-send, and the one that reports that the data has been stored.
 Estimate probe(const MessageClass& message, const transport::Caps& caps) {
   if (knobs().device_ipc == DeviceIpcChoice::kOff || !caps.same_node || message.bytes == 0) return kNotApplicable;
   if ((message.flags & wire::kPinned) == 0 || !message.to_contiguous || !message.to_exportable) return kNotApplicable;
@@ -95,7 +95,7 @@ bool cleared(int to_proc, Request& send, const wire::Cts& cts, const std::byte* 
   put->send = &send;
   put->proc = to_proc;
   if (!put->store.start(send.view_, to, to_proc, send.total_).ok()) {
-    static_cast<void>(take_detail());  // noted where it was refused
+    static_cast<void>(take_detail());  // a refusal to map has been logged already
     return false;
   }
   state().puts.push_back(std::move(put));

@@ -1,7 +1,7 @@
-// Freed exports: device memory of this process that it has freed while other processes still have it mapped. It stays
-// in use until they unmap it, so this process asks them to do so (wire::Kind::kRevoke): from time to time while
-// messages are sent, and before it exports other memory, which may be at the same address. Owner: process-wide, from
-// p2p::init() to the start of p2p::finalize(). Threads: library lock.
+// Freed exports: asks other processes to unmap device memory that this process has freed. The memory stays in use until
+// they have unmapped it. The requests (wire::Kind::kRevoke) are sent from time to time in rounds of progress, and
+// before this process exports other memory, which may be at the same address. Owner: process-wide, from p2p::init() to
+// the start of p2p::finalize(). Threads: library lock.
 #pragma once
 
 #include <span>

@@ -9,8 +9,8 @@
 #include "p2p/protocol/arrivals.hpp"
 #include "p2p/protocol/rendezvous.hpp"
 
-// Local copy: a message to this process itself, as one typed copy; a device copies between device buffers, and a hook
-// polls it.
+// Local copy: moves a message of this process to itself with one typed copy. Between device buffers, a device makes the
+// copy, and a hook polls it.
 // Owner: the table here, until everything in it is complete. Threads: library lock.
 namespace hr::p2p {
 namespace local_copy {

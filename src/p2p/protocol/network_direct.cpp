@@ -26,8 +26,8 @@ namespace hr::p2p {
 namespace network_direct {
 namespace {
 
-// True if the network can access the data. Managed memory migrates, and networks can access pools and VMM allocations
-// only if these were created for it.
+// True if the network can access the data. Managed memory migrates; pools and VMM allocations are accessible only if
+// they were created for access by networks.
 bool is_reached(const layout::View& data) noexcept {
   const bool forced = knobs().device_network_direct == DeviceNetworkDirectChoice::kOn;
   return data.contiguous && data.where.is_device() && !data.where.managed && (forced || data.where.context != nullptr);
@@ -87,7 +87,7 @@ void end(Request& send, Status status) {
   finish_send(send, completion);
 }
 
-// Ends the send, except after an error on the path that has not been reported yet, whose report will end the send.
+// Ends the send. If an error on the path has not been reported yet, its report will end the send instead.
 void sent(transport::Operation& self) {
   const std::unique_ptr<Outgoing> message = take_out(state().outgoing, self);
   if (message->status.ok()) {
@@ -226,7 +226,7 @@ bool advance(void*) {
   return moved;
 }
 
-// Counts two messages: the clear-to-send, and the transport's ready-to-send message.
+// The estimate counts two messages: the clear-to-send, and the transport's ready-to-send message.
 Estimate probe(const MessageClass& message, const transport::Caps& caps) {
   if (caps.same_node || !caps.device_rendezvous || message.bytes == 0) return kNotApplicable;
   if ((message.flags & wire::kDirect) == 0 || !message.to_contiguous || message.to == mem::Kind::kManaged)

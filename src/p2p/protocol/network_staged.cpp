@@ -1,8 +1,8 @@
 // Staged over a network: messages from or to device memory of a process that shares no memory with this one. The
 // sender's half is a PieceSends whose carrier sends a ready-to-send message for each piece in pinned memory
-// (Transport::send_rts()); the receiver fetches each piece into its own pinned memory, from which its device copies it
-// on. If one of the buffers is on the host, the transport reads or writes it directly, or the data is packed and
-// unpacked there.
+// (Transport::send_rts()). The receiver fetches each piece into its own pinned memory, and its device copies the piece
+// from there. If one of the buffers is on the host, the transport reads or writes that buffer directly, or the data is
+// packed and unpacked there.
 //
 // Each process has a number of chunks, set by a knob, for sending, and as many for receiving, so that sends never wait
 // for receives. Owner: the tables here, until everything in them is complete. Threads: library lock.
@@ -132,7 +132,7 @@ bool fetch(Incoming& piece) {
   return true;
 }
 
-// Fetches a piece, and starts its copy; true if it is over.
+// Fetches a piece, and starts its copy. True if nothing more is to be done for the piece.
 bool advance_piece(Incoming& piece, bool* moved) {
   if (!piece.fetching) *moved |= fetch(piece);
   if (!piece.complete) return false;

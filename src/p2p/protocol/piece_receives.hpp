@@ -1,8 +1,9 @@
 // PieceReceives: the receiver's half of a protocol that moves messages piece by piece (piece_sends.hpp): the pieces
 // that are on their way into their receives.
 //
-// A piece is in the table from its message until its data is in the receive. A device's copies out of staging memory
-// are polled here; anything else that a piece has to wait for is the protocol's step. No call waits.
+// A piece is in the table from the arrival of the message that announces it until its data is in the receive buffer. A
+// device's copies out of staging memory are polled here; the protocol's step (advance()) handles everything else that a
+// piece waits for. No call waits.
 // Owner: the protocol; the requests and the staging memory outlive their pieces. Threads: library lock.
 #pragma once
 
@@ -34,7 +35,7 @@ struct PieceOnItsWay {
 template <class Piece>
 class PieceReceives {
  public:
-  // True if these bytes lie in the message, and no more bytes have arrived or are on their way than it has.
+  // True if these bytes lie in the message and, with the pieces that are on their way, do not exceed its missing bytes.
   [[nodiscard]] bool expects(const Request& receive, std::size_t offset, std::size_t bytes) const noexcept {
     std::size_t pending = 0;
     each([&](const Piece& piece) { pending += piece.receive == &receive ? piece.bytes : 0; });
@@ -63,8 +64,8 @@ class PieceReceives {
     return found;
   }
 
-  // Advances all pieces; true if something moved. step(piece, &moved): advances one whose copy has not been started;
-  // true if it is over. end(piece): called for each piece that is over, after it has left the table.
+  // Advances all pieces; true if something moved. step(piece, &moved): advances a piece whose copy has not been
+  // started; true if the piece is over. end(piece): called for each piece that is over, after it has left the table.
   template <class Step, class End>
   bool advance(Step&& step, End&& end) {
     bool moved = false;

@@ -16,8 +16,8 @@ using mem::device::TwoRows;
 using Message = PieceSends::Message;
 using Piece = PieceSends::Piece;
 
-// Limit of the time without a free chunk, after which the receivers that have the chunks are assumed to make no
-// progress, and other messages must not wait for them.
+// Time without a free chunk after which the receivers that have the chunks are assumed to make no progress. Other
+// messages then do not wait for the chunks.
 constexpr double kStarvedSeconds = 20e-3;
 
 void note(Message& message, Status failure) {
@@ -91,7 +91,7 @@ void PieceSends::begin(Request& send, int proc, std::uint8_t way, Chunks& chunks
   start_piece(*messages_.back());
 }
 
-// Starts the next piece; false if there is none, or no chunk.
+// Starts the next piece; false if there is no further piece, or no free chunk.
 bool PieceSends::start_piece(Message& message) {
   Request& send = *message.send;
   std::uint32_t chunk = 0;

@@ -1,5 +1,5 @@
 // PieceSends: the sender's half of a protocol that moves messages piece by piece through chunks of staging memory, so
-// that the copies and the way to the receiver overlap.
+// that the copies and the transfers to the receiver overlap.
 //
 // The CPU or a device packs each piece into a chunk; then the protocol's carrier takes it to the receiver. Messages
 // take turns, a chunk each. If no chunk is given back for a while, because receivers make no progress, a message
@@ -26,8 +26,8 @@ namespace hr::p2p {
 
 class PieceSends {
  public:
-  // A piece in its chunk; exists until the chunk is lent or no longer needed. The carrier completes the operation: an
-  // error is that of the path, whose failure then ends the message (fail_pending()).
+  // A piece in its chunk; exists until the chunk is lent or no longer needed. The carrier completes the operation. An
+  // error means that the path has failed; its failure then ends the message (fail_pending()).
   struct Piece : transport::Operation {
     std::uint32_t chunk = 0;
     bool lent = false;  // the receiver gives the chunk back
@@ -37,7 +37,7 @@ class PieceSends {
     enum class Phase : std::uint8_t { kPacking, kPacked, kCarried } phase = Phase::kPacking;
     layout::device::ChunkCopy copy;
   };
-  // A pending send. The next piece starts at Request::offset_; everything before is in `pieces`, or has been sent.
+  // A pending send. The next piece starts at Request::offset_; everything before it is in `pieces`, or has been sent.
   struct Message {
     Request* send;
     int proc;
@@ -61,7 +61,7 @@ class PieceSends {
   bool advance();
   [[nodiscard]] bool any() const noexcept { return !messages_.empty(); }
   [[nodiscard]] bool holds(const Request& send) const noexcept;
-  // Ends sends to a failed process once nothing of them is pending.
+  // Ends sends to a failed process once none of their pieces is pending.
   void fail_pending(int proc);
 
  private:

@@ -1,9 +1,9 @@
 // Rendezvous: moves the data of a message announced by a ready-to-send message (RTS) into the buffer of its receive.
 //
 // The receiver chooses the protocol. Each protocol is a file with one record, which is listed in rendezvous.cpp, and is
-// independent of the others. The record has the handlers of its kinds of messages, and functions to query which
-// requests it holds, to release a failed process and to end with the engine; these are called through the list. The
-// protocol's state for a message belongs to the request (Request::transfer_).
+// independent of the others. The record has the handlers of the protocol's messages, and functions that tell which
+// requests it holds, end its waits for a failed process, and free its state when the engine ends. All of these are
+// called through the list. The protocol's state for a message belongs to the request (Request::transfer_).
 //
 // A probe is a pure function that returns the modelled seconds for messages of a class, or kNotApplicable; the lowest
 // cost wins or, of equal costs, the first in the list. The choice is cached (choice.hpp). begin() may decline
@@ -56,7 +56,7 @@ struct MessageClass {
   [[nodiscard]] bool from_device() const noexcept { return (flags & wire::kDevice) != 0; }
   [[nodiscard]] bool to_host() const noexcept { return to == mem::Kind::kHost; }
   [[nodiscard]] bool to_device() const noexcept { return to == mem::Kind::kDevice; }
-  // Returns a key that differs from those of other classes.
+  // Returns a key that no other class has.
   [[nodiscard]] std::uint64_t key() const noexcept;
 };
 MessageClass message_class(const ReadyToSend& rts, const Request& receive);
@@ -84,20 +84,20 @@ struct Rendezvous {
   Status (*begin)(const ReadyToSend& rts, Request& receive);
   std::span<const Arrival> arrivals = {};
   // Sender: handles the clear-to-send of this message; Request::peer_cookie_ and total_ are set, and `tail` follows the
-  // wire::Cts. False if it is meant for another protocol, or if this one cannot send the data.
+  // wire::Cts. False if the clear-to-send is meant for another protocol, or if this one cannot send the data.
   bool (*cleared)(int from, Request& send, const wire::Cts& cts, const std::byte* tail) = nullptr;
   // Sender: called when the receiver no longer needs the data, whether this protocol moved it or not. True if this
-  // process still needs it.
+  // process still needs the data.
   bool (*released)(Request& send) = nullptr;
-  // Forgets this memory, which that process had exported and has freed.
+  // Forgets this memory, which process `proc` had exported and has freed.
   void (*forget)(int proc, std::uint64_t memory) = nullptr;
   // Ends waits for a failed process (process_failure.hpp). Copies by this process continue to their end.
   void (*fail_pending)(int proc) = nullptr;
-  // True if this process is copying the data of this request, so that only the protocol may end it.
+  // True if this process is copying the data of this request, so that only the protocol may end the request.
   bool (*holds)(const Request& request) = nullptr;
   // True if nothing is pending that finalize() would have to wait for.
   bool (*idle)() = nullptr;
-  // Frees everything, as the engine ends.
+  // Frees everything when the engine ends.
   void (*finalize)() = nullptr;
 };
 
@@ -106,20 +106,20 @@ std::span<const Rendezvous* const> protocols() noexcept;
 
 // True if the payload of a ready-to-send message contains everything that its flags announce.
 [[nodiscard]] bool is_rts(int from, const std::byte* payload, std::size_t bytes) noexcept;
-// Reads such a payload, which the result borrows.
+// Reads the payload of a ready-to-send message. The result points into the payload.
 ReadyToSend read_rts(const Envelope& envelope, int from_proc, std::size_t bytes, const std::byte* payload,
                      std::size_t payload_bytes);
 // Moves the data of a matched ready-to-send message into its receive.
 void begin_rendezvous(Request& receive, const ReadyToSend& matched);
-// Sender: handles a clear-to-send, with which the receiver chooses how the data is sent. False if it does not fit the
-// message.
+// Sender: handles a clear-to-send, with which the receiver chooses how the data is sent. False if the clear-to-send
+// does not fit the message.
 [[nodiscard]] bool clear_to_send(int from, Request& send, const std::byte* payload, std::size_t bytes);
 // Sender: called when the receiver has fetched the data itself, or does not need it. Ends the send unless a protocol
-// still needs it (released).
+// still needs the data (Rendezvous::released).
 void release_send(Request& send);
-// Starts the last protocol in the list, which always applies; for a protocol that has started and failed.
+// Starts the last protocol in the list, which always applies. Called by a protocol that has started and failed.
 Status begin_fallback(const ReadyToSend& rts, Request& receive);
-// Accounts for `bytes` bytes of a rendezvous, which have arrived, or have failed with this status. The receive reports
+// Accounts for `bytes` bytes of a rendezvous that have arrived, or have failed with this status. The receive reports
 // the first failure, and ends when all bytes are accounted for; the caller must not use it afterwards.
 void account(Request& receive, std::size_t bytes, Status status);
 // Ends the receive of a rendezvous.

@@ -100,11 +100,11 @@ void watch(List& list, Copy& copy) {
   add_hook(&advance, nullptr);
 }
 
-// Shorter copies keep the lock, as a thread then waits for it no longer than for a usual round.
+// Shorter copies keep the lock: other threads then wait for the lock no longer than for a usual round.
 constexpr std::size_t kWorthLettingIn = std::size_t{32} << 10;
 
-// One side of several copies that are made together: with one peer, and limited in size so that they do not delay the
-// first one much. Owner: the round that makes them. Threads: move() needs no lock.
+// One side of several copies with one peer that are made together. Their total size is limited, so that they do not
+// delay the first one much. Owner: the round that makes them. Threads: move() needs no lock.
 class Batch {
  public:
   using Next = Claims::Part (Claims::*)() noexcept;  // claims from the front or from the back

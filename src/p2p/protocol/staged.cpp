@@ -40,8 +40,8 @@ Movers movers(const ReadyToSend& rts, const layout::View& target) noexcept {
   return {movable && (rts.flags & wire::kDevice) != 0, target.where.is_device()};
 }
 
-// Counts two messages: the clear-to-send and that of the first piece. Kernels pack and unpack data that is not
-// contiguous.
+// The estimate counts two messages: the clear-to-send, and the one for the first piece. Kernels pack and unpack data
+// that is not contiguous.
 Estimate probe(const MessageClass& message, const transport::Caps& caps) {
   if (message.bytes == 0 || !caps.same_node) return kNotApplicable;
   const bool movable = (message.flags & wire::kMovable) != 0;
@@ -104,7 +104,7 @@ void finalize() {
 
 bool cleared(int to_proc, Request& send, const wire::Cts& cts, const std::byte* /*tail*/) {
   if ((cts.way & wire::kStaged) == 0) return false;
-  // Valid only if the data is on a device, as the ready-to-send message then stated.
+  // Valid only if the data is on a device: only then does the ready-to-send message permit these ways.
   if ((cts.way & (wire::kFromDevice | wire::kDeviceChunks)) != 0 && !send.view_.where.is_device()) return false;
   return begin_send(to_proc, send, static_cast<std::uint8_t>(cts.way));
 }

@@ -22,9 +22,9 @@ namespace hr::p2p::staged {
 
 // --- staged.cpp ---
 
-// Returns the flags of a ready-to-send message of this view, which is not host memory (wire::RtsFlag).
+// Returns the flags (wire::RtsFlag) of a ready-to-send message for this view, which must not be host memory.
 std::uint64_t flags_of(const layout::View& data);
-// Adds the hook that polls.
+// Adds the hook that polls the copies.
 void watch();
 // --- staged_send.cpp ---
 
@@ -35,7 +35,7 @@ void watch();
 bool export_chunks(const Peer& peer, const layout::View& data, mem::device::Export* chunks);
 // Starts to send Request::total_ bytes; false if there is no staging memory.
 bool begin_send(int to_proc, Request& send, std::uint8_t way);
-// Handles the return of a chunk; false if that process does not have it.
+// Handles the return of a chunk; false if process `from_proc` does not have it.
 [[nodiscard]] bool arrive_chunk(int from_proc, std::uint64_t memory, std::uint32_t chunk);
 [[nodiscard]] PieceSends& sends();
 // Handles the failure of a receiver (process_failure.hpp): frees its chunks, and ends sends to it.
@@ -48,7 +48,7 @@ void release_chunks();
 
 // Prepares to receive through these chunks; false if the receiver cannot reach them.
 bool accept_chunks(const layout::View& data, int from_proc, const mem::device::Export& chunks);
-// Handles a piece; false if it is not part of the message, or is not in that process's memory.
+// Handles a piece; false if it is not part of the message, or is not in the memory of process `from_proc`.
 [[nodiscard]] bool arrive_piece(int from_proc, Request& receive, const transport::Header& header,
                                 const std::byte* payload, std::size_t bytes);
 // Forgets memory that the process has freed.

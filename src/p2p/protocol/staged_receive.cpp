@@ -21,7 +21,7 @@ struct Arrival : PieceOnItsWay {
   std::uint64_t memory = 0;  // of the chunk (wire::Piece)
 };
 
-// The memory of one sender.
+// Staging memory of one sender.
 struct Sender {
   mem::device::PinnedRange pinned;
   bool pin_refused = false;
@@ -92,7 +92,7 @@ void give_back(int proc, std::uint32_t chunk, std::uint64_t memory) { send_contr
 bool accept_chunks(const layout::View& data, int from_proc, const mem::device::Export& chunks) {
   Sender& sender = sender_of(from_proc);
   if (!layout::device::map_peer_memory(data, from_proc, chunks).ok()) {
-    static_cast<void>(take_detail());  // noted where it was refused
+    static_cast<void>(take_detail());  // a refusal to map has been logged already
     return false;
   }
   if (chunks_of(sender, chunks.id) == nullptr) sender.chunks.push_back(chunks);

@@ -1,4 +1,4 @@
-// The sender's half: the memory of the chunks, and the message that lends a packed one to the receiver.
+// The sender's half: the memory of the chunks, and the message that lends a packed chunk to the receiver.
 #include <algorithm>
 #include <bit>
 #include <memory>
@@ -41,7 +41,7 @@ struct State final : FileState {
   std::unique_ptr<Chunks> shared;
   std::vector<std::unique_ptr<Chunks>> on_devices;  // chunks of each GPU context
   PieceSends sends{lend};
-  bool no_device_chunks = false;  // the failure is noted once, and not retried
+  bool no_device_chunks = false;  // allocation has failed; logged once, and not tried again
   bool not_pinned = false;        // noted once
 };
 State& state() { return own<State>(); }

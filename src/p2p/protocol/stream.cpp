@@ -1,5 +1,5 @@
-// Stream: the sender packs pieces into the transport while the receiver unpacks earlier ones: two concurrent copies,
-// one on each side, for any layout and any kind of memory.
+// Stream: the sender packs pieces into the transport while the receiver unpacks earlier ones. So two copies run
+// concurrently, one on each side, for any layout and any kind of memory.
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -20,8 +20,8 @@ std::size_t piece_of(std::size_t bytes, const transport::Caps& caps) {
   return std::clamp(bytes / 4 / kPieceUnit * kPieceUnit, kLeastPiece, std::max(kLeastPiece, caps.chunk_bytes));
 }
 
-// Always applicable. Counts a clear-to-send, the stream of pieces, which both sides copy concurrently, and a
-// blocking copy for each piece on a device.
+// Always applicable. The estimate counts a clear-to-send, the stream of pieces, which both sides copy concurrently, and
+// a blocking copy for each piece on a device.
 Estimate probe(const MessageClass& message, const transport::Caps& caps) {
   const std::size_t piece = piece_of(message.bytes, caps);
   const auto pieces = static_cast<double>((message.bytes + piece - 1) / piece);

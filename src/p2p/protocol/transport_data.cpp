@@ -42,7 +42,7 @@ void end_send(Request& send, Status status) {
   complete(send, completion);
 }
 
-// Ends the send, except after an error on the path that has not been reported yet, whose report will end the send.
+// Ends the send. If an error on the path has not been reported yet, its report will end the send instead.
 void sent(transport::Operation& self) {
   std::unique_ptr<Sending> sending(static_cast<Sending*>(&self));
   Request* const send = sending->send;
@@ -87,7 +87,7 @@ transport::RendezvousData data_of(const std::byte* tail) noexcept {
   return data;
 }
 
-// True if the program has no pending work on the default stream, which would have to be done first.
+// True if the program has no pending work on the default stream; such work would have to be done first.
 bool is_idle(const layout::View& data) {
   mem::device::Fence fence;
   if (fence.set(data.where).ok()) return fence.passed();
@@ -133,8 +133,8 @@ void deliver_not_cancelled(int from, const transport::Header& header, const std:
 
 constexpr Arrival kArrivals[] = {arrival<deliver_not_cancelled>(wire::Kind::kNotCancelled)};
 
-// Called if the receiver could not receive the data, and will not request it again. False: this protocol no longer
-// needs it, either.
+// Called if the receiver could not receive the data, and will not request it again. Returns false because this protocol
+// no longer needs the data, either.
 bool released(Request& send) {
   detach(send);
   return false;

@@ -1,9 +1,9 @@
-// Transport data: messages in host memory whose data the transport itself moves to its destination.
+// Transport data: the transport itself moves the data of a message in host memory to its destination.
 //
 // The receiver fetches the data (Transport::receive_rendezvous()), directly into its buffer if that is contiguous host
-// memory, else unpacking it in pieces. The send is complete when the transport is done with it. A send that is
-// being cancelled completes only after the receiver has answered whether a receive had matched it, as the transport
-// ends received and declined data in the same way. Threads: library lock.
+// memory, else unpacking it in pieces. The send is complete when the transport is done with it. A send that is being
+// cancelled completes only after the receiver has answered whether a receive had matched it, because the transport ends
+// the operation in the same way for received and for declined data. Threads: library lock.
 #pragma once
 
 #include "p2p/core/engine.hpp"

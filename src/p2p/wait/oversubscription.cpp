@@ -61,9 +61,9 @@ void count_from(double now) noexcept {
   last.core = core_seconds();
 }
 
-// Returns the time that a load has taken if it has interrupted the thread repeatedly, else 0; after an interruption by
-// a woken waiter, the thread regains the core immediately. Not used with a lock: its holders yield, which the system
-// also counts as interruptions.
+// Returns the time that a load has taken if it has interrupted the thread repeatedly, else 0. (After an interruption by
+// a woken waiter, the thread regains the core immediately.) Always 0 if the library lock is enabled: its holders yield,
+// which the system also counts as interruptions.
 double taken_often(const Since& since, double now) noexcept {
   if (since.given_way == 0 || since.slept || LibraryLock::enabled()) return 0;
   const double away = seconds_away(now);

@@ -62,7 +62,7 @@ constexpr unsigned kYieldsAlone = 20000;
 constexpr unsigned kSpinBeforeNaps = 20000;
 constexpr unsigned kNapsPerYield = 16;
 constexpr unsigned kYieldsShared = 40;
-// With few ranks a core, yields for longer than it takes to wake a sleeper, as each returns soon.
+// With few ranks per core, a waiter yields for longer than it takes to wake a sleeper, because each yield returns soon.
 constexpr double kYieldsOfACore = 400;
 constexpr unsigned kLooksAlone = 1000;
 constexpr unsigned kLooksShared = 2;
@@ -115,8 +115,8 @@ unsigned yields_before_sleep(bool shared, bool loaded) noexcept {
   return std::max(kYieldsShared, static_cast<unsigned>(kYieldsOfACore / progress.patience));
 }
 
-// False while a message waits for room of which its transport gives no notice, or a thread waits for a condition, as no
-// doorbell rings for these.
+// False while a message waits for room that its transport will not announce, or a thread waits for a condition: no
+// doorbell rings for these events.
 bool may_sleep() noexcept {
   const Engine* state = engine();
   if (state == nullptr || !state->sleeper.can_sleep() || progress.polled_waits != 0) return false;
@@ -306,7 +306,8 @@ void Backoff::pause_longer() {
 }
 
 bool TestPacing::pause() {
-  // A round between hosts asks the system, which takes longer on some machines than the program's own work.
+  // A round of progress with other hosts makes system calls, which take longer on some machines than the program's own
+  // work.
   const double before = now_seconds();
   const bool moved = poll();
   const double now = now_seconds();

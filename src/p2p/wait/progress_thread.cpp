@@ -25,7 +25,7 @@ namespace {
 // If there is a core to spare: pauses between two rounds, and time for which the thread polls after the last progress.
 constexpr int kPausesBetweenLooks = 8;
 constexpr double kWatchSeconds = 1e-3;
-// If there is none: initial and maximum time for which the program must have stayed outside MPI.
+// If there is no core to spare: initial and maximum time for which the program must have stayed outside MPI.
 constexpr double kShortestNap = 100e-6;
 constexpr double kLongestNap = 1e-3;
 // Maximum lengths of a sleep. The event that ends a wait for a device or for a word in shared memory rings no doorbell.
@@ -33,7 +33,7 @@ constexpr double kSleepSeconds = 10e-3;
 constexpr double kSleepPolling = 100e-6;
 // Maximum number of rounds with progress before the thread checks whether it must stop.
 constexpr int kMostRounds = 16;
-// Number of calls in a row that find no round by the thread before a call makes a round itself.
+// Number of calls in a row that find no round made by the thread, after which a call makes a round itself.
 constexpr unsigned kMostMissed = 1000;
 
 // Process-wide, and not in the engine: every message checks whether the thread sleeps, an exit handler ends it, and a

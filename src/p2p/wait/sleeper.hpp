@@ -4,8 +4,8 @@
 // descriptor for arrivals (Transport::arrivals()) ends the sleep by means of a library thread, the listener: it waits
 // for the descriptors, each armed for one event by the thread that is about to sleep, and then wakes the sleepers.
 // While no thread sleeps, the listener wakes only once, on the first arrival after a sleep that ended for another
-// reason. It is started by the first sleep that needs it. If a transport can neither sleep nor has such a descriptor,
-// sleeps are short.
+// reason. The listener is started by the first sleep that needs it. If another transport can sleep but has no such
+// descriptor, sleeps are short.
 //
 // Owner: the engine. Lifetime: open() once the transports are open, close() before they are closed. Threads: arm()
 // needs the library lock; sleep() and wake() may be called by any thread without it.

@@ -1,5 +1,5 @@
-// Watch: runs a check in every round of progress. It is listed with the transports, which rounds call, but reaches no
-// process. Threads: library lock.
+// Watch: runs a check in every round of progress. Rounds call it because it is in the list of transports, but it
+// reaches no process. Threads: library lock.
 #pragma once
 
 #include "transport/transport.hpp"

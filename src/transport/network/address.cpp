@@ -13,7 +13,7 @@ namespace hr::transport::network {
 namespace {
 
 constexpr std::size_t kPiece = 900;        // length of a value that every launcher accepts
-constexpr std::size_t kReasonBytes = 600;  // as letters, it fits into a value
+constexpr std::size_t kReasonBytes = 600;  // maximum length of a reason; its encoded form fits into a value
 constexpr int kBlock = 128;                // number of processes whose addresses are requested at once
 constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
@@ -82,7 +82,7 @@ Status publish_address(std::string_view network, int rank, std::span<const std::
   return kOk;
 }
 
-// As "none.ABC...".
+// Publishes the string "none." followed by the encoded host name and reason ("none.ABC...").
 Status publish_absence(int rank, const std::string& host, std::string_view why) {
   const std::string text = "host " + host.substr(0, 255) + ": " + std::string(why);
   const std::string_view start = std::string_view(text).substr(0, kReasonBytes);
@@ -91,7 +91,7 @@ Status publish_absence(int rank, const std::string& host, std::string_view why) 
 
 namespace {
 
-// The reason of a process that published its absence; empty if it did not.
+// Returns the reason that a process published in place of its address; empty if it published no reason.
 std::string reason_of(std::string_view published) {
   constexpr std::string_view kNone = "none.";
   std::vector<std::byte> bytes;

@@ -19,7 +19,7 @@ namespace hr::transport::network {
 // Publishes this process's address, before the exchange. `network`: name of the transport. `host`: name of this host;
 // truncated if longer than 255 bytes.
 Status publish_address(std::string_view network, int rank, std::span<const std::byte> address, const std::string& host);
-// Publishes, in place of an address, the reason for which this process has no network transport, truncated if long.
+// Publishes, in place of an address, the reason why this process has no network transport, truncated if long.
 Status publish_absence(int rank, const std::string& host, std::string_view why);
 
 // Addresses of the processes of this job. Our launcher returns the addresses of many processes at once, so that a
@@ -33,7 +33,7 @@ class Addresses {
   // messages yet.
   Status prefetch();
   // Fetches the address of another process, after the exchange. Errors: the launcher's; MPI_ERR_OTHER for a string that
-  // publish_address() did not write, or if that process uses another network transport or has none.
+  // publish_address() did not write, or if process `rank` uses another network transport or has none.
   Status fetch(int rank, std::vector<std::byte>* address, std::string* host);
 
  private:
@@ -52,7 +52,7 @@ void append_secret(std::uint64_t secret, std::vector<std::byte>* address);
 // Removes the secret from the end. False if there is none, or nothing before it.
 [[nodiscard]] bool split_secret(std::vector<std::byte>* address, std::uint64_t* secret);
 
-// Writes three bytes as four letters, digits, '-' or '_'.
+// Encodes every three bytes as four characters: letters, digits, '-' and '_'.
 [[nodiscard]] std::string encode(std::span<const std::byte> bytes);
 // False for a string that encode() did not write.
 [[nodiscard]] bool decode(std::string_view text, std::vector<std::byte>* bytes);

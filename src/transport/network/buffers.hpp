@@ -32,7 +32,7 @@ struct OnWire {
 };
 static_assert(sizeof(OnWire) == 48);
 
-// 64 KiB, and the bytes that protocols put before the data.
+// 64 KiB plus the bytes that protocols put before the data.
 inline constexpr std::size_t kMaxPayload = 65536 + kMostInFront;
 // Maximum length of messages that a user may choose to send eagerly, for paths with a long delay.
 inline constexpr std::size_t kMostEager = std::size_t{1} << 20;

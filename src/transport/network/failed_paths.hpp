@@ -1,9 +1,10 @@
 // FailedPaths: peers whose path has failed, until that is reported.
 //
-// The connections of a process end with it: if that is a failure, the launcher reports it and ends the job; otherwise
-// the path itself has failed. So a report waits for the launcher's.
+// The connections of a process end with the process. If that is a failure, the launcher reports it and ends the job;
+// otherwise the path itself has failed. So a failed path is reported only after a delay, to let the launcher report
+// first.
 // `Peer` has `proc`, `failed_at` (time of the failure) and `told` (true once it is reported).
-// Owner: the transport, as are the peers. Threads: library lock.
+// Owner of this and of the peers: the transport. Threads: library lock.
 #pragma once
 
 #include <cstddef>

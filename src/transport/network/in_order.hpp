@@ -1,5 +1,5 @@
 // InOrder: restores the order of numbered items. Numbers start at 0, and have no gaps once everything has arrived. A
-// network library may send messages of different lengths with different protocols, and does not order these.
+// network library may send messages of different lengths with different protocols, and then does not keep their order.
 //
 // Numbers are sent as their lowest 32 bits. A number that is far ahead, or has arrived before, is rejected: a correct
 // sender is never so far ahead, and without a limit another process could make this one store any number of items.
@@ -18,8 +18,8 @@ class InOrder {
   // Maximum distance of an early number from the next one.
   static constexpr std::uint32_t kMostAhead = std::uint32_t{1} << 24;
 
-  // Calls `deliver` for this item and all that waited for it, in order, or keeps it until its turn. False if it is
-  // rejected.
+  // Calls `deliver` for this item and all items that waited for it, in order, or keeps the item until its turn. False
+  // if the item is rejected.
   template <class Deliver>
   bool arrive(std::uint32_t number, Thing&& thing, Deliver&& deliver) {
     if (!pass(number)) return keep(number, std::move(thing));

@@ -9,7 +9,7 @@
 namespace hr::transport::network {
 namespace {
 
-// Returns null, or what is wrong with a message of this length.
+// Returns the fault of a message of this length; null if there is none.
 const char* fault_of(const std::byte* message, std::size_t bytes, bool is_rts) noexcept {
   if (is_rts) {
     const bool fits = message != nullptr && bytes >= sizeof(Head) && bytes - sizeof(Head) <= kMostRtsPayload;

@@ -4,8 +4,8 @@
 // Anything may connect and send to this process: nothing is trusted or stored until the Head has been verified to
 // contain this process's secret. A message that arrives before its turn is stored; no other is copied.
 //
-// A ready-to-send message comes with a token with which the transport finds the data of the rendezvous; the handler
-// receives it after the payload. Owner: the transport. Threads: library lock.
+// A ready-to-send message comes with a token, by which the transport finds the data of the rendezvous. The handler
+// receives the token after the payload. Owner: the transport. Threads: library lock.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ class Inbox {
   // Forgets the token. False if it was not held.
   bool release(std::uint64_t token) noexcept { return rendezvous_.erase(token) != 0; }
 
-  // Returns the low bits of the number of messages delivered from that process.
+  // Returns the low bits of the number of messages delivered from process `from`.
   [[nodiscard]] std::uint32_t delivered(int from) noexcept { return order_of(from).delivered(); }
   // Forgets a process; its next message has number 0.
   void forget(int proc) noexcept {

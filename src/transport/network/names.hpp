@@ -2,9 +2,10 @@
 //
 // In messages within a job, the name is the sender's rank; in messages to other jobs, it is the sender's number, which
 // is the same everywhere (boot::Processes::number_of()), with a bit that distinguishes the two. A secret is a random
-// number that each process generates and publishes with its address: through the launcher to its job, and to
-// processes of other jobs when they connect. Every message carries the secret of its receiver, unencrypted, as anything
-// that can reach this host can connect to this process over TCP. Owner: the transport. Threads: library lock.
+// number that each process generates and publishes with its address: through the launcher to its job, and to processes
+// of other jobs when they connect. Every message carries the secret of its receiver, because anything that can reach
+// this host can connect to this process over TCP. The secret is not encrypted. Owner: the transport. Threads: library
+// lock.
 #pragma once
 
 #include <sys/random.h>
@@ -36,13 +37,13 @@ class Names {
   [[nodiscard]] Secret own_secret() const noexcept { return own_secret_; }
   // Sets the secret of another process, taken from its address.
   void set_secret(int proc, Secret secret) { secrets_[proc] = secret; }
-  // Returns the secret of that process; 0 before set_secret().
+  // Returns the secret of process `proc`; 0 before set_secret().
   [[nodiscard]] Secret secret_of(int proc) const noexcept {
     const auto found = secrets_.find(proc);
     return found != secrets_.end() ? found->second : 0;
   }
 
-  // Returns the name of this process in messages to that process.
+  // Returns the name of this process in messages to process `proc`.
   [[nodiscard]] std::uint32_t own_for(int proc) const noexcept {
     if (!processes_.is_other(proc)) [[likely]]
       return rank_;
@@ -58,7 +59,7 @@ class Names {
     return found != others_.end() ? found->second : -1;
   }
 
-  // Adds and removes a process of another job.
+  // Add and remove a process of another job.
   void add(int proc) { others_[kOfOthers | static_cast<std::uint32_t>(processes_.number_of(proc))] = proc; }
   void remove(int proc) {
     others_.erase(kOfOthers | static_cast<std::uint32_t>(processes_.number_of(proc)));

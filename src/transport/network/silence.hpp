@@ -7,9 +7,9 @@
 
 namespace hr::transport::network {
 
-// Returns HEADRACE_NETWORK_TIMEOUT and, beyond it, the time in which a peer is heard again after an interruption that
-// was just shorter: TCP retransmits at intervals that double. At most 8 s more, as in mpiexec
-// (launcher/wire/channel.cpp).
+// Returns HEADRACE_NETWORK_TIMEOUT plus a grace period. After an interruption just shorter than the timeout, it may
+// take as long again until a peer is heard, because TCP retransmits at intervals that double. The grace period is at
+// most 8 s, as in mpiexec (launcher/wire/channel.cpp).
 [[nodiscard]] inline double silence_seconds() noexcept {
   constexpr double kMostGrace = 8;
   const double limit = knobs().network_timeout;

@@ -23,7 +23,7 @@ void wait_until(Transport& transport, Done&& done) {
   }
 }
 
-// Waits until all processes of the job have reached this point, and receives meanwhile, on channels as well. Errors:
+// Waits until all processes of the job have reached this point. Meanwhile, receives messages, also on channels. Errors:
 // those of the launcher.
 inline Status wait_for_all(Transport& transport) {
   Status status = kOk;

@@ -8,7 +8,7 @@
 
 namespace hr::transport::ofi {
 
-// Injected messages have no completion; that of a later message shows that they have also left.
+// Injected messages have no completion; the completion of a later message shows that they have also left.
 void Ofi::flush_some(std::span<Peer* const> peers) {
   for (Peer* each : peers) {
     if (!each->connected || each->failure != 0 || !each->worked || (each->in_doubt && each->held.empty())) continue;
@@ -27,7 +27,7 @@ Status Ofi::finalize() {
     if (each != nullptr) all.push_back(each.get());
   }
   flush_some(all);
-  closing_ = true;  // faster processes close already
+  closing_ = true;  // other processes may be closing already
   const Status status = late_ ? Status(kOk) : network::wait_for_all(*this);
   memory_.close();
   for (auto& [number, source] : sources_) Fabric::remove(&source.registration);
@@ -67,7 +67,7 @@ bool Ofi::disconnect(std::span<const int> procs) {
 
 void Ofi::forget(Peer& peer) {
   const int proc = peer.proc;
-  if (peer.failure == 0) peer.failure = FI_ECONNRESET;  // however its operations end
+  if (peer.failure == 0) peer.failure = FI_ECONNRESET;  // fail_path() then ignores errors of its operations
   std::erase(broken_, &peer);
   failed_.forget(&peer);
   std::erase(unheard_, &peer);

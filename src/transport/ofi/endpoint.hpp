@@ -40,7 +40,7 @@ namespace hr::transport::ofi {
 // Maximum number of messages in flight to a peer; further ones wait in the layer above.
 inline constexpr int kMostInFlight = 32;
 // Maximum number of messages started since the last round of progress. Without rounds, a provider does not notice that
-// a connection is lost, and drops messages; refusing one makes the layer above start a round.
+// a connection is lost, and drops messages. A refused message makes the layer above start a round.
 inline constexpr int kMostUnpolled = 256;
 // Number of buffers into which messages are received.
 inline constexpr std::size_t kLandings = 3;
@@ -147,7 +147,7 @@ class Ofi final : public Transport {
   [[nodiscard]] Fabric::Listens listens() const {
     // All hosts of a job with declared hosts are this machine (mpiexec --as-hosts).
     if (!late_ && boot::identity().declared_hosts) return Fabric::Listens::kOnLoopback;
-    // For processes of other jobs, or of this host without shared memory.
+    // `late_`: for processes of other jobs. `one_host`: for processes of this host that share no memory.
     const bool one_host = boot::processes().of_this_host().size() == job_size_;
     return late_ || one_host ? Fabric::Listens::kOnLoopbackIfAlone : Fabric::Listens::kForOtherHosts;
   }
@@ -212,12 +212,12 @@ class Ofi final : public Transport {
   std::vector<Landing*> unposted_;
   std::unordered_map<std::uint64_t, Source> sources_;  // indexed by number
   std::unordered_map<std::uint64_t, Kept> kept_;       // indexed by token
-  std::vector<Fetch*> fetches_;                        // those not ended
+  std::vector<Fetch*> fetches_;                        // fetches that have not ended
   std::unordered_map<int, std::uint32_t> farewells_;   // numbers of messages that processes sent before disconnecting
   int unpolled_ = 0;                                   // messages started since the last round of progress
   std::uint64_t next_source_ = 1;
   std::uint64_t next_token_ = 1;
-  std::vector<Peer*> unheard_;         // messages to these wait
+  std::vector<Peer*> unheard_;         // messages to these peers wait
   std::vector<Peer*> broken_;          // failed peers with operations that have not ended yet
   network::FailedPaths<Peer> failed_;  // not reported yet
   double next_tick_ = 0;

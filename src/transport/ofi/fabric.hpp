@@ -43,7 +43,7 @@ class Fabric {
   // Releases nothing: everything is left until the end of the process.
   void abandon() noexcept;
 
-  // Returns the provider's name, and the address of the endpoint.
+  // Return the provider's name, its device, and the address of the endpoint.
   [[nodiscard]] std::string provider() const { return info_->fabric_attr->prov_name; }
   [[nodiscard]] std::string device() const;
   Status address(std::vector<std::byte>* out) const;
@@ -69,7 +69,7 @@ class Fabric {
   [[nodiscard]] bool is_kernel_network() const noexcept { return kernel_network_; }
   // True if messages may be lost while two processes connect to one another (greeting.hpp).
   [[nodiscard]] bool may_lose_first_messages() const noexcept { return loses_first_; }
-  // True if a message that does not fit ends the use of a multi-receive buffer without a completion that reports it.
+  // True if a message that does not fit ends the use of a multi-receive buffer, and no completion reports that.
   [[nodiscard]] bool releases_truncated() const noexcept { return releases_truncated_; }
 
  private:

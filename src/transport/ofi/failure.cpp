@@ -69,7 +69,7 @@ void Ofi::end_broken() {
 }
 
 // A provider over TCP does not report the loss of a connection on which nothing is being sent, and tries forever to
-// connect to a process that has ended. So every peer gets a ping from time to time; one that is refused leads to a
+// connect to a process that has ended. So every peer gets a ping from time to time; a ping that is refused leads to a
 // probe.
 void Ofi::tick() {
   const double now = now_seconds();

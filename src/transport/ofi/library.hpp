@@ -1,5 +1,5 @@
-// Library: the libfabric functions that this library calls, found at run time, so that it neither links to libfabric
-// nor needs it. All others are called through the objects that these return.
+// Library: the libfabric functions that this library calls by name. They are found at run time, so that this library
+// neither links to libfabric nor needs it. All other functions are called through the objects that these return.
 //
 // Owner: process-wide; opened once, never closed. Threads: library lock.
 #pragma once
@@ -29,10 +29,10 @@ struct Library {
   [[nodiscard]] std::string text(long error) const { return strerror(static_cast<int>(error < 0 ? -error : error)); }
 };
 
-// Sets libfabric's environment variables, unless the user has set them, while the library and its providers start, and
-// then removes them: handlers of crash signals, which are the program's or this library's, stay as they are, and
+// Sets environment variables for libfabric, unless the user has set them, while it and its providers start, and then
+// removes them. With them, providers do not replace the program's or this library's handlers of crash signals, and
 // ofi_rxm keeps smaller buffers and looks for new connections more often. Does nothing in a process with several
-// threads, as another one may be reading the environment. Owner: the starting call.
+// threads, because another thread may be reading the environment. Owner: the starting call.
 class Settings {
  public:
   Settings() noexcept;

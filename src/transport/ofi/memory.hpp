@@ -1,7 +1,8 @@
 // Memory: memory of this process that others may access through libfabric, and accesses to other processes' memory.
 //
-// A RemoteKey holds a number, unique in this process, the provider's key, and both forms of the first address. Owner:
-// the transport. Threads: library lock.
+// A RemoteKey holds a number that is unique in this process, the provider's key, the length, and the address of the
+// first byte in two forms: as accesses use it, and as it is in its process.
+// Owner: the transport. Threads: library lock.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,7 @@ class Memory {
   Status expose(std::byte* address, std::size_t bytes, RemoteKey* key);
   void withdraw(const RemoteKey& key) noexcept;
   Status move(int proc, Line& to, const RemoteKey& key, std::span<const RemotePart> parts, bool write, Operation* done);
-  // Completes when all writes started so far to that process are complete.
+  // Completes when all writes started so far to process `proc` are complete.
   void flush(int proc, Operation* done);
 
   void close() noexcept;

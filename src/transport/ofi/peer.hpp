@@ -28,8 +28,8 @@ enum class Front : std::uint64_t {
   kMessage = 1,
   kReadyToSend,  // Tail follows the payload
   kEnd,          // the first word of the header names a Source, whose data was received or declined
-  kDisconnect,   // the sender sends nothing after this message, whose number counts
-  kPing,         // says nothing
+  kDisconnect,   // no further kMessage or kReadyToSend follows; the sequence is the number of those sent
+  kPing,         // has no content
   kAsk,          // the sender sends nothing else until it has heard from the receiver
   kAnswer,
 };
@@ -76,15 +76,15 @@ struct Peer : Line {
   std::uint32_t own_name;  // name of this process in messages to the peer
   network::Secret secret = 0;
   bool connected = false;
-  bool heard = false;   // it has asked, or answered
+  bool heard = false;   // the peer has asked, or answered
   bool asking = false;  // a query has not left yet
   bool has_asked = false;
   std::size_t at_once = 0;  // messages up to this length, including their header, are sent without a buffer
   Greeting greeting;
-  std::vector<std::byte> place;  // its address in libfabric's form
+  std::vector<std::byte> place;  // the peer's address in libfabric's form
   std::string host;              // name of the peer's host; empty: not known, as for processes of other jobs
   std::size_t tuned_eager_bytes = 0;
-  std::uint32_t sent = 0;  // number of messages sent; its low bits
+  std::uint32_t sent = 0;  // low bits of the number of messages sent
   Buffer* reserved = nullptr;
   Probe probe;
   double probed_at = 0;

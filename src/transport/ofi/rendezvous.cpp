@@ -11,7 +11,8 @@
 namespace hr::transport::ofi {
 namespace {
 
-// Number of pieces of a message that are read at once: in place, and into memory from which they are unpacked.
+// Number and size of the pieces of a message that are read at once: in place, or into memory from which they are
+// unpacked.
 constexpr std::size_t kPiecesInPlace = 2;
 constexpr std::size_t kPieceInPlace = std::size_t{8} << 20;
 constexpr std::size_t kPiecesUnpacked = 2;
@@ -31,7 +32,7 @@ Status Ofi::send_rts(int proc, const Header& header, const void* payload, std::s
   if (const Status added =
           fabric_.add(const_cast<std::byte*>(data.address), data.bytes, FI_REMOTE_READ, &source.registration);
       !added.ok()) {
-    // The caller sends memory that cannot be registered in messages.
+    // The memory cannot be registered; the caller then sends the data in messages.
     static_cast<void>(take_detail());
     buffers_.give_back(message);
     return Errc::kUnsupportedOperation;
@@ -71,7 +72,7 @@ Status Ofi::receive_rendezvous(int proc, RendezvousData data, Sink* into, Operat
   }
   HR_TRY(connect(proc));
   if (peer(proc).failure != 0) {
-    done->end(Errc::kOther);  // as if it had failed later: the failure of the path is reported separately
+    done->end(Errc::kOther);  // the failure of the path is reported separately
     return kOk;
   }
   auto* const fetch = new Fetch{peer(proc), tail, into, done};

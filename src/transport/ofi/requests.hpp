@@ -108,7 +108,7 @@ class Requests {
   }
 
  private:
-  // False: not accepted yet.
+  // Starts a request. False if the provider has not accepted it yet.
   bool attempt(Request& request) {
     const ssize_t answer = request.start(request);
     if (answer == -FI_EAGAIN) {

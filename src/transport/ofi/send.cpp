@@ -103,7 +103,7 @@ void Ofi::post(Peer& peer, Buffer* buffer, Front front, bool must_report) {
 void Ofi::post_word(Peer& peer, Front front, std::uint32_t sequence, std::uint64_t word, void (*done)(Request&, int),
                     bool must_report) {
   Buffer* const made = buffer(0);
-  if (made == nullptr) return;  // if there is no memory even for that, the program is about to end
+  if (made == nullptr) return;  // a process without memory for so short a message is about to end
   made->wire.head = {sequence, peer.own_name, peer.secret, Header{{word, 0, 0}}};
   made->own.done = done;
   post(peer, made, front, must_report);

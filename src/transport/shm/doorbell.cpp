@@ -17,7 +17,7 @@ namespace {
 // Atomic, because a thread that connects to other processes writes it while others sleep.
 std::atomic<bool> barrier_available = false;
 
-// Fences that found no thread of a receiver armed, since this process last cleared a receiver's flags.
+// Number of fences that found no thread of a receiver armed, since this process last cleared a receiver's flags.
 std::atomic<std::uint32_t> fences = 0;
 
 // Counts a fence that found no thread armed. After many, clears the flags: the owner presumably no longer sleeps.

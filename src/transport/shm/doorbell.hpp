@@ -11,22 +11,23 @@
 // - wake(), called by a sender or by a thread of the owner, wakes nobody if no thread is armed. Otherwise it adds one
 //   ring and clears the armed count, in one step, and then ends the sleep of all. Every thread that was armed, asleep
 //   or about to sleep, finds a different number; further senders find no thread armed and make no system call.
-// - disarm() removes its thread from the count if it is still in it: if there has been no ring since it armed.
+// - disarm() removes its thread from the count if the thread is still counted: if there has been no ring since it
+//   armed.
 // So no thread hides another one from the senders, and no ring is lost between a check and the sleep after it. A sleep
 // may end spuriously, by a ring meant for threads that armed earlier.
 //
-// Memory order: a sender publishes its message, then reads `state`; a thread that arms writes `state`, then checks: at
-// least one of the two must see the other's store. While the owner does not sleep, senders need no fence for this: the
-// first thread to arm sets kFenced and issues a barrier in all processes (membarrier). As that interrupts all cores of
-// the machine, for one caller at a time, the owner does not repeat it: once it is over, it sets kSettled, and from then
-// on all senders see kFenced, and issue a fence of their own. A sender that has issued kMostFences of them in vain
-// clears both flags, so that a process that no longer sleeps costs its senders nothing; in the same step it adds a
-// ring, so that a thread whose barrier is still in progress does not set kSettled. wake() releases and disarm()
-// acquires, so that a woken thread sees the message for which it was woken. Without membarrier the sleep is limited to
-// kBlindSleepSeconds instead. The count of rings wraps after 2^32: a thread that stayed between its check and its sleep
-// for exactly that many rings would sleep until its timeout. Owner: the process, which never destroys it; the memory is
-// the segment's. Threads: announce(), ring() and wake() may be called by any thread of any process; arm(), sleep() and
-// disarm() by any thread of the owner, without the library lock.
+// Memory order: a sender publishes its message, then reads `state`; a thread that arms writes `state`, then checks for
+// arrivals. At least one of the two must see the other's store. While the owner does not sleep, senders need no fence
+// for this, because the first thread to arm sets kFenced and issues a barrier in all processes (membarrier). The
+// barrier interrupts all cores of the machine, for one caller at a time, so the owner does not repeat it: once the
+// barrier is over, the owner sets kSettled. From then on all senders see kFenced, and issue a fence of their own. A
+// sender that has issued kMostFences of them in vain clears both flags, so that a process that no longer sleeps costs
+// its senders nothing. In the same step it adds a ring, so that a thread whose barrier is still in progress does not
+// set kSettled. wake() releases and disarm() acquires, so that a woken thread sees the message for which it was woken.
+// Without membarrier the sleep is limited to kBlindSleepSeconds instead. The count of rings wraps after 2^32: a thread
+// that stayed between its check and its sleep for exactly that many rings would sleep until its timeout. Owner: the
+// process, which never destroys it; the memory is the segment's. Threads: announce(), ring() and wake() may be called
+// by any thread of any process; arm(), sleep() and disarm() by any thread of the owner, without the library lock.
 #pragma once
 
 #include <atomic>
@@ -85,8 +86,8 @@ struct Doorbell {
   void make_senders_fence(std::uint32_t rings) noexcept;
 };
 
-// Registers this process, for its lifetime, for membarrier, so that its sends need no fence; remembers whether the
-// system supports it.
+// Registers this process for membarrier, for its lifetime, so that its sends need no fence. Remembers whether the
+// system supports membarrier.
 void register_barrier() noexcept;
 
 }  // namespace hr::transport::shm

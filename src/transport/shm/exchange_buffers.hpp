@@ -1,15 +1,15 @@
 // ExchangeBuffers: memory that two processes pass back and forth together with the messages in it.
 //
-// In a ring, each side writes its own memory. The lines have been in the reader's cache since the previous lap and must
-// be fetched from there before they are written, and then the reader fetches them from the writer's cache: two
-// transfers per message. If the answer is written where the message was, this core already has the lines, as it has
-// just read them, and they are transferred once (ADR 16).
+// In a ring, each side writes its own memory. The lines that it writes have been in the reader's cache since the
+// previous lap. The writer must fetch them from there, and the reader then fetches them from the writer's cache: two
+// transfers per message. If the answer is written where the message was, the core that answers has just read these
+// lines and still has them, so they are transferred once (ADR 16).
 //
 // An exchange buffer belongs to one process at a time. Its owner may write a payload there; the buffer passes to the
 // receiver with the message, and stays with it after the payload has been read. The buffer that arrived last is used
-// first. A process that sends without receiving similar answers soon has no buffers left, and uses the ring. The lower
-// process of a pair creates them, once the two have taken turns for a while and it has none left, so that other pairs,
-// and first messages, bear no cost for them.
+// first. A process that sends without receiving similar answers soon has no buffers left, and uses the ring. The
+// process with the lower index creates buffers once the two have taken turns for a while and it has none left, so that
+// other pairs, and first messages, bear no cost for buffers.
 //
 // Memory order: the cell of the message is released after the payload is written and acquired before it is read; a
 // process that has received an exchange buffer reads all of its payload before it writes there.
@@ -38,7 +38,7 @@ class ExchangeBuffers {
   [[nodiscard]] std::byte* memory(int index) const noexcept {
     return memory_ + static_cast<std::size_t>(index) * kExchangeBufferBytes;
   }
-  // Removes that buffer, which has been sent. push(): adds one that has arrived.
+  // Removes the buffer that next() returns, which has been sent. push() adds a buffer that has arrived.
   void pop() noexcept { --owned_; }
   void push(int index) noexcept { order_[static_cast<std::size_t>(owned_++)] = static_cast<std::uint8_t>(index); }
 
@@ -51,7 +51,7 @@ class ExchangeBuffers {
     return owned_ == 0 && created_ < may_create_ && replies_ == kRepliesBeforeFirst;
   }
   // Returns the index of the buffer to create next. Call make() once its memory is available, or stop_creating() if
-  // there is none.
+  // there is no memory.
   [[nodiscard]] int made() const noexcept { return created_; }
   void make() noexcept { push(created_++); }
   void stop_creating() noexcept { may_create_ = created_; }

@@ -1,5 +1,5 @@
-// Copies between the memory of this process and that of another process on the node, with one system call per
-// kPartsTogether parts, which saves a microsecond for each part except the first.
+// Copies between the memory of this process and that of another process on the node. One system call copies up to
+// kPartsTogether parts, which saves the time of a call for each part except the first.
 // Threads: any.
 #pragma once
 
@@ -19,8 +19,8 @@ struct Process {
   pid_t pid;
 };
 
-// Errors: MPI_ERR_UNSUPPORTED_OPERATION if the system does not permit it or there is no such memory; some of the data
-// may have been copied.
+// Errors: MPI_ERR_UNSUPPORTED_OPERATION if the system does not permit the copy or there is no such memory; some of the
+// data may then have been copied.
 Status read_process(const Process& from, std::span<const RemotePart> parts);
 Status write_process(const Process& to, std::span<const RemotePart> parts);
 

@@ -50,7 +50,7 @@ bool Producer::find_room(std::size_t bytes, Place& place) noexcept {
 }
 
 bool Producer::send_long(const Header& header, const void* payload, std::size_t bytes) noexcept {
-  // Measures the distance before the consumer's words must be read: if the ring is full, they are read repeatedly.
+  // Measures the distance before reserve() reads the consumer's words, which happens repeatedly while the ring is full.
   const bool nontemporal = bytes >= kMinNontemporalBytes && reader_is_far();
   if (exchange_buffers_ != nullptr && replied_ && bytes > kInlineBytes) exchange_buffers_->count_reply();
   std::byte* slot = reserve(bytes);

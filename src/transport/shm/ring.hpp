@@ -84,7 +84,7 @@ constexpr std::uint32_t lap_of(std::uint64_t cell) noexcept { return static_cast
 class Producer {
  public:
   Producer(RingMemory* memory, std::size_t payload_bytes) noexcept : Producer(memory, payload_bytes, payload_bytes) {}
-  // `usable`: bytes at the start of the byte ring that memory backs. `exchange_buffers`: may be null.
+  // `usable`: number of bytes at the start of the byte ring that are backed by memory. `exchange_buffers`: may be null.
   Producer(RingMemory* memory, std::size_t payload_bytes, std::size_t usable,
            ExchangeBuffers* exchange_buffers = nullptr) noexcept
       : memory_(memory), exchange_buffers_(exchange_buffers), payload_bytes_(payload_bytes), usable_(usable) {}
@@ -97,7 +97,8 @@ class Producer {
     publish(next_cell_, header, bytes);
     return true;
   }
-  // send() for a payload that needs only one line, without a call. False if it sees no space, or the payload is longer.
+  // send() for a payload that needs only one line, inlined. False if the payload is longer, or if the ring is full
+  // according to the progress of the consumer that was last seen.
   [[gnu::always_inline]] bool send_short(const Header& header, const void* payload, std::size_t bytes) noexcept {
     const std::uint64_t at = next_cell_;
     if (bytes > kShortBytes || at - cells_consumed_ >= kCells) [[unlikely]]
@@ -107,13 +108,13 @@ class Producer {
     return true;
   }
   // Prefetches, within a burst of messages, the line of a cell that a later message will use. The line is in the
-  // consumer's cache, and without this, the stores of these messages, and all later ones, would wait for such lines one
-  // at a time.
+  // consumer's cache: without the prefetch, the stores of these messages, and all later stores, would wait for such
+  // lines one at a time.
   void prefetch_next_cells() noexcept {
     prefetch_for_write(&memory_->cells[(next_cell_ + kAhead) % kCells], kCacheLine);
   }
   // Returns the address at which to write a payload of `bytes` bytes; nullptr if there is no space. commit() publishes
-  // it.
+  // the payload.
   std::byte* reserve(std::size_t bytes) noexcept;
   void commit(const Header& header) noexcept;
 

@@ -148,7 +148,7 @@ std::span<std::byte> Segment::staging(int process) const noexcept {
   return {data() + staging_offset(process), sizes_.staging_bytes};
 }
 
-// The exchange buffers follow the rings: those of processes 1 and 0, of 2 and 0, 2 and 1, and so on.
+// The exchange buffers follow the rings, in the order of the pairs: processes 1 and 0, 2 and 0, 2 and 1, and so on.
 std::size_t Segment::exchange_buffer_offset(int one, int other) const noexcept {
   const auto higher = static_cast<std::size_t>(std::max(one, other));
   const std::size_t index = higher * (higher - 1) / 2 + static_cast<std::size_t>(std::min(one, other));

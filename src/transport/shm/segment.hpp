@@ -2,12 +2,12 @@
 // process, a ring per ordered pair and exchange buffers per pair. These are followed by the areas of channels, each
 // with its own doorbells, rings and exchange buffers (Transport::make_channel()).
 //
-// The file is sparse. A ring gets memory when its sender first connects, and more when it first needs it (reserve(), so
-// that a full /dev/shm is an error and not a bus error later); a staging area, when its process first stages data. The
-// lowest rank on the node creates the file, without a name wherever possible, so that it is never left behind when
-// processes die; the others open it through the creator's descriptor, which the creator keeps until all have attached
-// (settle()). If it needs a name, the last process to attach unlinks it. Owner: the shm transport. Threads: library
-// lock.
+// The file is sparse. A ring gets memory when its sender first connects, and more when it first needs more; a staging
+// area gets memory when its process first stages data. The memory is reserved (reserve()), so that a full /dev/shm is
+// an error and not a bus error later. The lowest rank on the node creates the file, without a name wherever possible,
+// so that it is never left behind when processes die. The others open it through the creator's descriptor, which the
+// creator keeps until all have attached (settle()). If the file needs a name, the last process to attach unlinks it.
+// Owner: the shm transport. Threads: library lock.
 #pragma once
 
 #include <cstddef>
@@ -36,12 +36,14 @@ class Segment {
   // Errors: those of SharedFile.
   Status create(const std::string& path, const Sizes& sizes);
   Status attach(const std::string& path, const Sizes& sizes);
-  // Called by each process of a group that has only agreed on the path: the sizes of the first apply to all, and the
-  // last removes the name. Errors include MPI_ERR_OTHER if that file is for another number of processes.
+  // Called by each process of a group that has agreed on nothing but the path. The sizes of the first process apply to
+  // all, and the last one removes the name. Errors include MPI_ERR_OTHER if the file is for a different number of
+  // processes.
   Status create_or_attach(const std::string& path, const Sizes& sizes);
-  // Makes this the area of a channel, from 1 to Sizes::channels, of a segment that is mapped and outlives this one.
+  // Makes this the area of `channel` (1 to Sizes::channels) in `whole`, which is mapped and outlives this object.
   Status enter_area(Segment& whole, int channel);
-  // Called before a process leaves a segment of create_or_attach(), as some may not have attached yet.
+  // Removes the name if some processes have not attached yet. Called before a process leaves a segment of
+  // create_or_attach().
   void forget_name() noexcept {
     if (file_.data() != nullptr && !all_attached()) file_.unlink();
   }

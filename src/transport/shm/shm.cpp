@@ -29,14 +29,14 @@ namespace hr::transport::shm {
 namespace {
 
 // Returns the initial payload space of a ring. The rest gets memory when first needed, so that a pair that exchanges
-// little data uses little memory, and its first message is sent soon. Fresh memory costs about a microsecond per page,
-// so with many pairs, the space is the rest of the cells' last page.
+// little data uses little memory, and its first message is sent soon. Every page of fresh memory takes time, so with
+// many processes, the space is the rest of the cells' last page.
 constexpr std::size_t first_bytes_for(int processes) {
   constexpr std::size_t kPage = 4096;
   return processes <= 16 ? 16384 : kPage - sizeof(RingMemory) % kPage;
 }
-// Maximum number of processes for which rings get their memory in MPI_Init, where no message waits for it, on the
-// assumption that all of them will exchange messages.
+// Maximum number of processes on the node for rings to get their memory already in MPI_Init, where no message waits for
+// it. With so few processes, all of them are assumed to exchange messages.
 constexpr int kReserveAtOnce = 4;
 // Number of messages delivered from one ring before the next ring gets its turn.
 constexpr int kBatch = 8;
@@ -45,7 +45,7 @@ constexpr int kLaunchersTime = 1000;
 constexpr int kMostWaitsForPid = 100;  // milliseconds
 // A longer piece of a stream would leave the first-level cache before it is read.
 constexpr std::size_t kMostChunk = std::size_t{32} * 1024;
-// Number of messages without a check for arrivals beyond which a burst is expected to continue.
+// Number of messages that a process sends, without a check for arrivals, before a burst is expected to continue.
 constexpr unsigned kLone = 2;
 
 std::uint64_t make_pid_probe() noexcept {
@@ -153,7 +153,7 @@ class Shm : public Transport {
     Outgoing& to = outgoing_[static_cast<std::size_t>(local(proc))];
     if (!to.producer.send_short(header, payload, bytes)) [[unlikely]]
       return send_long(local(proc), header, payload, bytes);
-    // A lone message must not bear the cost for a burst that does not follow.
+    // A lone message must not bear the cost of preparing for a burst.
     if (++sent_in_a_row_ > kLone) to.producer.prefetch_next_cells();
     notify(*to.bell);
     return kOk;
@@ -240,8 +240,8 @@ class Shm : public Transport {
   [[nodiscard]] pid_t pid_of(int proc) const noexcept {
     return segment_.doorbell(local(proc))->pid.load(std::memory_order_acquire);
   }
-  // Verifies once that the process with a peer's pid in this pid namespace is the peer, as its memory must not be
-  // accessed otherwise.
+  // Verifies, once per peer, that the process with the peer's pid in this pid namespace is the peer: if it is not, its
+  // memory must not be accessed.
   Status recognise(int proc);
   [[nodiscard]] bool anything_ready() noexcept;
 
@@ -253,7 +253,7 @@ class Shm : public Transport {
   Status created_ = kOk;  // result, in the process that creates the segment
   std::string why_not_created_;
   Doorbell* bell_ = nullptr;       // doorbell of this process
-  bool ring_stays_small_ = false;  // true once that has been logged
+  bool ring_stays_small_ = false;  // true once a message to that effect has been logged
   unsigned sent_in_a_row_ = 0;
   std::uint32_t connections_ = 0;  // number of bell_->connections already accepted
   int own_ = 0;                    // index on the node
@@ -300,8 +300,8 @@ Status Shm::open() {
       std::string why = take_detail();
       const Status named = segment_.attach(path_, sizes_);
       if (!named.ok()) {
-        // Otherwise the creator has died: the launcher knows the reason, and is about to end this process. Its report
-        // must appear before that of this process.
+        // If the creator has not left, it has died: the launcher knows the reason, and is about to end this process.
+        // The launcher's report must appear before that of this process.
         if (answer != path_) ::poll(nullptr, 0, kLaunchersTime);
         set_detail(std::move(why));
       }
@@ -395,8 +395,8 @@ Status Shm::send_long(int peer, const Header& header, const void* payload, std::
   return kOk;
 }
 
-// Called after a message was refused. Returns kOk if it can be sent now, as the ring has more memory or is to stay
-// small; Status::again() if the ring is full.
+// Called after a message was refused. Returns kOk if the message is worth another attempt, because the ring has more
+// memory now or is to stay small; Status::again() if the ring is full; an error if there is no memory for the message.
 Status Shm::make_room(int peer, std::size_t bytes) {
   Producer& producer = outgoing_[static_cast<std::size_t>(peer)].producer;
   if (producer.wanted() == 0) return Status::again();
@@ -443,7 +443,7 @@ inline bool Shm::drain(Incoming& from) {
   int taken = 0;
   do from.consumer.take(from.rank, message_handlers_);
   while (++taken < kBatch && from.consumer.ready());
-  // The producer has no ring before it is connected.
+  // The producer for the opposite direction has no ring before this process connects to the peer.
   Outgoing& back = outgoing_[static_cast<std::size_t>(from.index)];
   if (back.bell != nullptr) [[likely]]
     back.producer.note_reply();
@@ -465,11 +465,11 @@ bool Shm::progress() {
     std::uint64_t bits = pending[word].exchange(0, std::memory_order_acq_rel);
     for (; bits != 0; bits &= bits - 1) {
       const auto sender = word * 64 + static_cast<std::size_t>(std::countr_zero(bits));
-      // A thread may see the bit before the earlier connection.
+      // A thread may see the bit before it sees the connection, although the connection was made earlier.
       if (incoming_of_[sender] < 0) accept_connections();
       Incoming& from = incoming_[static_cast<std::size_t>(incoming_of_[sender])];
       moved |= drain(from);
-      // The bit of messages left over by a full batch has been cleared already.
+      // A full batch may leave messages behind, but their bit has been cleared already.
       if (from.consumer.ready()) {
         pending[word].fetch_or(std::uint64_t{1} << (sender % 64), std::memory_order_relaxed);
       }

@@ -20,7 +20,7 @@ namespace {
 
 // Descriptors of a channel apart from its connections: for events, and for threads that sleep.
 constexpr std::size_t kDescriptorsOfChannel = 3;
-// With a process of another host, if both connect at the same time.
+// Descriptors for a process on another host, if both sides connect at the same time.
 constexpr std::size_t kDescriptorsOfPair = 2;
 constexpr int kMostChannels = 32;
 
@@ -42,7 +42,7 @@ Tcp::Tcp(Tcp& whole, int number, const Handlers& handlers)
       others_(whole.others_),
       closing_(whole.closing_) {}
 
-// Half of the descriptors are left to the program, and to the whole.
+// Leaves half of the descriptors to the program and to the transport itself.
 int Tcp::most_channels() const noexcept {
   if (late_ || whole_ != nullptr) return 0;
   rlimit limit{};
@@ -97,7 +97,7 @@ void Tcp::accept_beside() {
   LibraryLock::release();
 }
 
-// There is room in the new connection, so the event occurs at once.
+// The new connection has room to send, so the requested event (EPOLLOUT) occurs at once.
 bool Tcp::hand_over(const Handed& connection) {
   const std::scoped_lock lock(handed_mutex_);
   const auto same = [&](const Handed& each) { return each.proc == connection.proc; };

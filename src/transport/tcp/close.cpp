@@ -19,8 +19,8 @@ void Tcp::drain(std::span<Peer* const> peers) {
   });
 }
 
-// If a process closed its connections while others still send, their messages would be lost. So all processes send what
-// is queued, then wait for one another, and continue to receive meanwhile. The channels stay open until then, too.
+// If a process closed its connections while others were still sending, their messages would be lost. So all processes
+// send what is queued, then wait for one another, and continue to receive meanwhile. The channels stay open until then.
 Status Tcp::finalize() {
   if (whole_ != nullptr) {
     for (auto& each : connections_) close(*each);

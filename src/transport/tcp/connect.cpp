@@ -28,15 +28,17 @@ constexpr double kProofSeconds = 1;         // time in which a connection must p
 constexpr std::size_t kMostUnproven = 256;  // beyond it, the oldest is closed
 constexpr int kAcceptedAtOnce = 32;
 constexpr double kRetrySeconds = 0.01;
-// A path fails after these attempts, if they have taken HEADRACE_NETWORK_TIMEOUT.
+// Number of attempts after which a path fails, once they have taken HEADRACE_NETWORK_TIMEOUT. For errors without a
+// reason_of(), only the time counts.
 constexpr int kLeastAttempts = 20;
-// A process that computes may leave its queue of connections full for some time, and the system then ignores requests.
-// It repeats them at intervals that double; a new one finds room earlier.
+// A process that computes may leave its queue of connections full for some time, and its system then ignores requests.
+// The requesting system repeats a request at intervals that double; a new request finds room earlier.
 constexpr double kConnectTimeouts = 3;
 constexpr double kConnectTimeoutsIfShort = 30;
 constexpr double kRedialSeconds = 2;
 
-// True if a later attempt may succeed: the system has a port, a descriptor or memory then, or the network is back.
+// True if a later attempt may succeed, because the system may then have a port, a descriptor or memory, or the network
+// may be back.
 bool is_passing(int error) noexcept {
   switch (error) {
     case EADDRNOTAVAIL:
@@ -55,7 +57,7 @@ bool is_passing(int error) noexcept {
   }
 }
 
-// Returns the reason for the failure of all attempts, of which the last ended with this error; null: the system's text.
+// Returns the reason why all attempts failed, if the last one ended with this error; null: the system's text applies.
 const char* reason_of(int error) noexcept {
   switch (error) {
     case 0:
@@ -76,7 +78,7 @@ void set(int socket, int level, int option, int value) noexcept {
   static_cast<void>(::setsockopt(socket, level, option, &value, sizeof value));
 }
 
-// Short messages leave at once, and little waits in the system before messages that come later.
+// Makes short messages leave at once, and lets little data wait in the system, where it would delay later messages.
 void configure(int socket) noexcept {
   set(socket, IPPROTO_TCP, TCP_NODELAY, 1);
   set(socket, IPPROTO_TCP, TCP_NOTSENT_LOWAT, 2 * static_cast<int>(kChunk));
@@ -117,7 +119,7 @@ Status Tcp::set_peer_address(int proc, const std::string& address) {
   }
   names_.add(proc);
   unwatched_.add(proc);
-  // It may have connected before this process learnt its name.
+  // That process may have connected before this one learnt its name.
   for (Connection* const each : std::vector(unproven_)) {
     if (each->stage == Stage::kUnnamed) name(*each);
   }
@@ -273,14 +275,14 @@ void Tcp::connected(Connection& connection) {
   connection.stage = Stage::kGreeting;
   watch(connection, false);
   connection.hello = make_hello(to.key, to.own_name, channel_);
-  // A new connection has room for it.
+  // A new connection has room for the Hello.
   if (::send(connection.socket, &connection.hello, sizeof(Hello), MSG_NOSIGNAL) != sizeof(Hello))
     try_again(connection, 0);
 }
 
 void Tcp::redial(Peer& peer) {
   close(*peer.out);
-  // Nothing has been sent, so the connection that the peer has made since then will do.
+  // Nothing has been sent yet, so a connection that the peer has made meanwhile will do.
   const auto made = std::ranges::find(peer.connections, Stage::kOpen, &Connection::stage);
   made != peer.connections.end() ? opened(**made, peer) : dial(peer);
 }
@@ -301,7 +303,7 @@ void Tcp::try_later(Peer& peer, int error) {
 }
 
 bool Tcp::read_proof(Connection& connection, void* proof, std::size_t bytes) {
-  // No more than the proof: what follows is read by read().
+  // Receives no more than the proof; read() receives the bytes that follow.
   const ssize_t got =
       ::recv(connection.socket, connection.proof.data() + connection.proven, bytes - connection.proven, 0);
   if (got > 0) {
@@ -374,7 +376,7 @@ void Tcp::opened(Connection& connection, Peer& peer) {
   if (peer.out == &connection) flush(peer);
 }
 
-// Closes connections without a proof, and connects again where that has failed.
+// Closes connections that have not opened in time, and repeats failed attempts to connect, or gives them up.
 void Tcp::check_connections(double now) {
   for (Connection* const each : std::vector(unproven_)) {
     const double limit = each->stage == Stage::kUnnamed ? knobs().network_timeout : kProofSeconds;
@@ -383,7 +385,7 @@ void Tcp::check_connections(double now) {
     close(*each);
   }
   for (Peer* const each : std::vector(connecting_)) {
-    // Once the system has connected it, only the process itself may be slow to answer.
+    // Once the system has made the connection, only the peer itself may be slow to answer, which has no time limit.
     const bool connecting = each->out != nullptr && each->out->stage == Stage::kConnecting;
     const double timeouts = has_short_queues_ ? kConnectTimeoutsIfShort : kConnectTimeouts;
     if (connecting && now - each->unanswered_since > timeouts * knobs().network_timeout) {

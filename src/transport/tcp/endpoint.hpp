@@ -49,7 +49,7 @@ namespace hr::transport::tcp {
 
 using network::kMaxPayload;
 
-// Unused landings that are kept.
+// Maximum number of unused landings that are kept.
 inline constexpr std::size_t kMostLandings = 4;
 
 class Tcp final : public Transport {
@@ -152,15 +152,15 @@ class Tcp final : public Transport {
   // --- connect.cpp ---
   // Sets the peer's address, key and host.
   Status address_of(Peer& peer);
-  // Starts to connect; a failure is that of the path.
+  // Starts to connect. An error makes the path fail, unless a later attempt may succeed.
   void dial(Peer& peer);
-  // `operation`: of epoll_ctl(). Null, with the socket closed, on an error.
+  // `operation`: an operation of epoll_ctl(). On an error, closes the socket and returns null.
   Connection* add(int socket, bool accepted, int operation);
   void close(Connection& connection);
   void accept_some();
   // Accepts connections, or leaves them to the system.
   void listen(bool on);
-  // The system has connected it, or reports why not.
+  // Called when the system has made the connection, or reports why it cannot.
   void connected(Connection& connection);
   // Replaces a connection that the system has not made yet.
   void redial(Peer& peer);
@@ -188,8 +188,8 @@ class Tcp final : public Transport {
   void take_handed();
 
   // --- send.cpp ---
-  // Messages are accepted once the connection is open and the system has accepted all earlier ones, apart from data:
-  // a program that makes no further calls must not keep them back.
+  // True if a message is accepted: the connection is open, and the system has accepted all earlier messages, though
+  // perhaps not all data. Otherwise the message would be queued, and stay here if the program made no further calls.
   [[nodiscard]] static bool has_room(const Peer& peer) noexcept {
     return peer.failure == 0 && peer.is_open() && !peer.holds_message && !peer.is_full;
   }
@@ -203,7 +203,7 @@ class Tcp final : public Transport {
   void feed(Peer& peer);
   void consume(Peer& peer, std::size_t bytes);
   void watch(Connection& connection, bool room);
-  // Begins a round of progress: short messages that the system has collected leave now.
+  // Makes the system send the short messages that it has collected; called at the beginning of a round of progress.
   void push();
 
   // --- receive.cpp ---
@@ -226,7 +226,7 @@ class Tcp final : public Transport {
   // Counts a message that was dropped.
   static void drop(int proc, const char* why) noexcept;
   void fail_path(Peer& peer, int error, const char* why = nullptr);
-  // A peer has sent bytes that this library does not send.
+  // Called when a peer has sent bytes that this library does not send.
   void malformed(Peer& peer);
   void ended(Connection& connection, int error);
   void end_broken();
@@ -266,7 +266,7 @@ class Tcp final : public Transport {
   std::vector<std::vector<std::byte>> addresses_;  // indexed by process; only for those of other jobs
   network::Unwatched unwatched_;
   std::vector<std::unique_ptr<Connection>> connections_;
-  std::set<Nonce> challenges_;                         // of all proven Hellos, none of which is accepted again
+  std::set<Nonce> challenges_;                         // of all proven Hellos; none is accepted again
   std::vector<Connection*> unproven_;                  // accepted ones without a Hello or a name, oldest first
   std::vector<Peer*> connecting_;                      // peers to which this process connects
   bool has_closed_ = false;                            // sweep() has something to do

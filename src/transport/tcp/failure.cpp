@@ -23,7 +23,7 @@ namespace {
 
 constexpr double kLooksPerTimeout = 8;
 constexpr double kTick = 0.25;            // seconds between looks at connections
-constexpr double kTickConnecting = 0.01;  // while some are being made
+constexpr double kTickConnecting = 0.01;  // the same while connections are being made
 
 }  // namespace
 
@@ -57,7 +57,7 @@ void Tcp::malformed(Peer& peer) {
   while (!peer.connections.empty()) close(*peer.connections.front());
 }
 
-// The other side has closed the connection, or the system has.
+// Called when the other side or the system has closed the connection.
 void Tcp::ended(Connection& connection, int error) {
   Peer* const peer = connection.peer;
   if (peer == nullptr) return close(connection);
@@ -112,8 +112,8 @@ void Tcp::tick(bool seen_all) {
   }
 }
 
-// The system notices that a host no longer answers while nothing is sent to it (SO_KEEPALIVE), but repeats what is not
-// acknowledged for a quarter of an hour. A peer that does not receive, because it computes, acknowledges everything.
+// Detects a host that no longer answers. While nothing is sent to it, the system does so (SO_KEEPALIVE), but it repeats
+// unacknowledged data for a quarter of an hour. A peer that computes, and so does not receive, acknowledges everything.
 void Tcp::look_at(Peer& peer) {
   if (!peer.is_open()) return;
   tcp_info info{};

@@ -29,7 +29,7 @@ struct FrameHead {
 };
 static_assert(sizeof(FrameHead) == 32);
 
-// Returns the head of a message with this header, and the header of such a message.
+// Returns the head of a message with this header. header_of() returns the header of a message with this head.
 [[nodiscard]] constexpr FrameHead head_of(Frame kind, const Header& header, std::size_t bytes) noexcept {
   return {kind, static_cast<std::uint32_t>(bytes), {header.words[0], header.words[1], header.words[2]}};
 }
@@ -48,7 +48,7 @@ inline constexpr std::size_t kReadBytes = std::size_t{128} << 10;
 // Most bytes of data in a frame.
 inline constexpr std::size_t kChunk = std::size_t{512} << 10;
 
-// Returns the maximum payload of a frame of this kind; nothing arrives with more.
+// Returns the maximum payload of a frame of this kind; a frame with more is not valid.
 [[nodiscard]] constexpr std::size_t most_bytes(Frame kind) noexcept {
   switch (kind) {
     case Frame::kMessage:

@@ -19,7 +19,7 @@ std::uint64_t proof_of(const Nonce& key, const Hello& hello) {
 }
 
 std::uint64_t proof_of(const Nonce& key, const Nonce& challenge) {
-  // Another length than a Hello, so that none of its proofs can be taken for one of these.
+  // The hashed bytes differ in length from those of a Hello, so that its proof can never be taken for this one.
   return keyed_hash(key, bytes_of(challenge));
 }
 

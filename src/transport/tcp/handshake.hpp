@@ -18,7 +18,7 @@ namespace hr::transport::tcp {
 struct Hello {
   std::uint64_t magic;
   std::uint32_t name;     // of the sender (network/names.hpp)
-  std::uint32_t channel;  // whose messages follow; 0: those of the transport itself
+  std::uint32_t channel;  // channel whose messages follow; 0: the transport itself
   Nonce challenge;
   std::uint64_t proof;
 };

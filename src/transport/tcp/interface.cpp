@@ -33,7 +33,7 @@ double speed_of(const std::string& name) {
   return std::max(speed, 0.0);
 }
 
-// True if a device drives the interface, or one of those below it (a bond, a bridge or a VLAN has some).
+// True if a device drives the interface, or one of the interfaces below it (those of a bond, a bridge or a VLAN).
 bool is_on_hardware(const std::string& name, int depth = 0) {
   constexpr int kDeepest = 4;
   const std::filesystem::path directory = "/sys/class/net/" + name;
@@ -87,7 +87,7 @@ bool is_wanted(std::string_view name) {
   return false;
 }
 
-// True if the first is the better choice; false for equals, of which the first in the system's list is taken.
+// True if the first is the better choice. False if they are equal: then the one that the system lists first is taken.
 bool is_better(const Candidate& one, const Candidate& other) noexcept {
   if (one.running != other.running) return one.running;
   if (one.hardware != other.hardware) return one.hardware;

@@ -14,7 +14,7 @@
 namespace hr::transport::tcp {
 
 // kOnLoopback: no process on another machine will connect. kOnLoopbackIfAlone: the processes that will connect are not
-// known yet, so a machine without a network serves those on it.
+// known yet; on a machine without a network, they can only be processes of this machine.
 enum class Listens { kForOtherHosts, kOnLoopbackIfAlone, kOnLoopback };
 
 struct Interface {
@@ -25,13 +25,13 @@ struct Interface {
 };
 
 // Chooses an interface that is up: among those of HEADRACE_NETWORK_DEVICES, if that is set, otherwise among those that
-// other hosts can reach, hardware before bridges and tunnels, then by speed. Errors: MPI_ERR_OTHER, with the interfaces
-// of this host.
+// `listens` permits. Prefers an interface with a carrier, then hardware to bridges and tunnels, then IPv4, then the
+// higher speed. Errors: MPI_ERR_OTHER, with the interfaces of this host.
 Status choose_interface(Listens listens, Interface* out);
 
 // Returns the length of an address, by its family; 0 if the family is unknown.
 [[nodiscard]] socklen_t length_of(const sockaddr_storage& address) noexcept;
-// Copies an address that another process has published. False if it is none, or has no port.
+// Copies an address that another process has published. False if the bytes are no address, or it has no port.
 [[nodiscard]] bool read_address(std::span<const std::byte> bytes, sockaddr_storage* out) noexcept;
 // Returns "10.0.0.1:4242", for messages.
 [[nodiscard]] std::string text_of(const sockaddr_storage& address);

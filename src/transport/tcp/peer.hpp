@@ -2,7 +2,7 @@
 //
 // A process sends on one connection for as long as the path lasts, so that its messages stay in order: the one that the
 // peer has made, if there is one when this process first sends, otherwise its own. If both connect at the same time,
-// each keeps its own to send, and nothing needs to be agreed. It receives on all of them.
+// each keeps its own to send, and nothing needs to be agreed. A process receives on all connections.
 //
 // Owner: the transport. A closed connection is deleted at the end of a round of progress. Threads: library lock, or the
 // lock of the channel (endpoint.hpp).
@@ -34,11 +34,11 @@ namespace hr::transport::tcp {
 struct Nothing {};
 using Buffer = network::Buffer<Nothing>;
 
-// Returns the place of a frame in a buffer: its payload is the buffer's.
+// Returns the place of a frame in a buffer. The frame's payload is the payload of the buffer.
 [[nodiscard]] inline std::byte* frame_of(Buffer& buffer) noexcept { return buffer.payload() - sizeof(FrameHead); }
 
-// Memory in which frames arrive. Bytes [begin, end) are not parsed yet; if they are not all of a frame, the frame takes
-// `needed` bytes. Most of the memory is never touched: only a user's eager limit makes frames long.
+// Memory in which frames arrive. Bytes [begin, end) are not parsed yet; if they are an incomplete frame, parsing needs
+// `needed` bytes of it. Most of the memory is never touched: only a user's eager limit makes frames long.
 struct Landing {
   static constexpr std::size_t kBytes = sizeof(FrameHead) + most_bytes(Frame::kMessage) + kReadBytes;
   std::unique_ptr<std::byte[]> bytes = std::make_unique_for_overwrite<std::byte[]>(kBytes);
@@ -81,7 +81,7 @@ struct Connection {
   std::size_t most_collected = 0;  // bytes of the longest frame that the system may collect with others
   Peer* peer = nullptr;            // null before the stage kOpen, if it was accepted
   Hello hello{};
-  std::array<std::byte, sizeof(Hello)> proof;  // of the other side, of which `proven` bytes have arrived
+  std::array<std::byte, sizeof(Hello)> proof;  // the other side's proof; `proven` bytes of it have arrived
   std::size_t proven = 0;
   std::unique_ptr<Landing> landing;  // has the beginning of a frame; null if there is none
   // The rest of a frame of data.
@@ -114,7 +114,7 @@ struct Source {
 struct Fetch {
   Sink* into;
   Operation* done;
-  const Connection* from = nullptr;  // the one on which it arrives
+  const Connection* from = nullptr;  // connection on which the data arrives; null: none has yet
   std::size_t arrived = 0;
 };
 
@@ -133,12 +133,12 @@ struct Peer {
   std::uint32_t own_name;  // name of this process in messages to the peer
   Nonce key{};
   sockaddr_storage address{};
-  bool is_located = false;  // its address has been looked up, and what is tuned for its host
+  bool is_located = false;  // its address, and the limit tuned for its host, have been looked up
   std::string host;         // name of the peer's host; empty: not known
   std::size_t tuned_eager_bytes = 0;
   Connection* out = nullptr;  // carries everything to the peer
   std::vector<Connection*> connections;
-  bool was_named = false;  // it has proven that it connects, which it does only once
+  bool was_named = false;  // a connection that it made has been welcomed; there is only one such connection
   std::deque<Piece> queue;
   std::size_t queued = 0;       // bytes in the queue
   bool holds_message = false;   // the queue contains a message, or its rest
@@ -148,10 +148,10 @@ struct Peer {
   Buffer* reserved = nullptr;
   std::unordered_map<std::uint64_t, Fetch> fetches;  // by the number of the data
   bool has_left = false;                             // it has sent kDisconnect
-  double unanswered_since = 0;                       // begin of an attempt that the system has not completed; 0: none
-  double failing_since = 0;                          // since then, attempts to connect have failed; 0: none has
+  double unanswered_since = 0;                       // start of an attempt that the system has not completed; 0: none
+  double failing_since = 0;                          // time since which attempts to connect have failed; 0: none has
   int attempts = 0;                                  // number of these attempts
-  int last_error = 0;                                // of the last one; 0: the peer has closed the connection
+  int last_error = 0;                                // error of the last attempt; 0: the peer has closed the connection
   double retry_at = 0;                               // 0: not waiting to connect again
   int failure = 0;                                   // error number of the system; 0: none
   const char* why = nullptr;                         // replaces the text of that error

@@ -14,11 +14,11 @@
 namespace hr::transport::tcp {
 namespace {
 
-// System calls for one connection in a round, so that none keeps the others waiting.
+// Maximum number of system calls for one connection in a round, so that no connection keeps the others waiting.
 constexpr int kReadsAtOnce = 8;
-// Rounds in which something happens before silent hosts are looked for.
+// Number of rounds with events after which silent hosts are looked for.
 constexpr int kRoundsPerTick = 256;
-// Rounds of a channel before connections of the whole are accepted.
+// Number of rounds of a channel after which it accepts connections for the transport itself.
 constexpr unsigned kRoundsAlone = 1024;
 
 }  // namespace
@@ -63,7 +63,7 @@ bool Tcp::serve(Connection& connection, std::uint32_t events) {
       connection.accepted ? read_hello(connection) : read_welcome(connection);
       return true;
     case Stage::kUnnamed:
-      // It sends nothing before it is welcomed, so this is its end.
+      // The other side sends nothing before it is welcomed, so it must have closed the connection.
       close(connection);
       return false;
     case Stage::kOpen:
@@ -80,8 +80,8 @@ bool Tcp::serve(Connection& connection, std::uint32_t events) {
   return any;
 }
 
-// Receives data into the place where it belongs, and everything else into a landing, where an incomplete frame at the
-// end waits for its rest. A connection keeps its landing only as long.
+// Receives data at its destination, unless it must be unpacked, and everything else in a landing, where an incomplete
+// frame at the end waits for its rest. A connection keeps its landing only while it contains such a frame.
 bool Tcp::read(Connection& connection) {
   bool any = false;
   if (connection.landing == nullptr) connection.landing = take_landing();
@@ -199,7 +199,7 @@ void Tcp::begin_data(Connection& connection, const FrameHead& head) {
   if (found == from.fetches.end()) return malformed(from);
   Fetch& fetch = found->second;
   const std::size_t bytes = fetch.into->bytes;
-  // Its parts come in order, so none is written twice.
+  // The parts of the data come in order, so none is written twice.
   const bool is_next = fetch.from == nullptr || fetch.from == &connection;
   if (!is_next || head.words[1] != fetch.arrived || head.bytes > bytes - fetch.arrived) return malformed(from);
   fetch.from = &connection;

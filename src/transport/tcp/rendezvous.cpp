@@ -55,7 +55,7 @@ Status Tcp::receive_rendezvous(int proc, RendezvousData data, Sink* into, Operat
   HR_TRY(connect(proc));
   Peer& from = peer(proc);
   if (from.failure != 0) {
-    done->end(Errc::kOther);  // as if it had failed later: the failure of the path is reported separately
+    done->end(Errc::kOther);  // as if the path had failed later; its failure is reported separately
     return kOk;
   }
   if (into->bytes == 0) {

@@ -21,7 +21,7 @@ constexpr std::size_t kMostParts = 64;  // pieces that are sent in one system ca
 constexpr int kBurst = 4;
 
 // Returns the number of bytes that the system has accepted; -1 for errors other than a lack of room. `flags`: MSG_MORE,
-// if the system may wait for more before it sends them, or 0.
+// if the system may wait for more before it sends the bytes, or 0.
 ssize_t send_parts(int socket, std::span<iovec> parts, int flags) noexcept {
   msghdr message{};
   message.msg_iov = parts.data();
@@ -111,7 +111,7 @@ void Tcp::commit(int proc, const Header& header) {
   if (first && to.is_open()) flush(to);
 }
 
-// Queues the next part of each source in turn, while little is queued: short messages overtake long ones.
+// Queues the next part of each source in turn, while little is queued, so that short messages overtake long ones.
 void Tcp::feed(Peer& peer) {
   while (!peer.streams.empty() && peer.queued < kChunk) {
     Buffer* const head = buffers_.take(0);
@@ -171,7 +171,7 @@ void Tcp::consume(Peer& peer, std::size_t bytes) {
   }
 }
 
-// The system sends what it has collected in any case, after 0.2 s.
+// Without this call, the system sends what it has collected after 0.2 s.
 void Tcp::push() {
   burst_ = 0;
   for (Peer* const each : std::exchange(collecting_, {})) {

@@ -20,7 +20,7 @@ namespace hr::transport::tcp {
 namespace {
 
 constexpr std::size_t kBacklog = 4096;
-// Cost on interfaces whose speed the system does not state: that of a fast network of the kernel.
+// Cost on interfaces whose speed the system does not state: the cost of a fast network through the kernel.
 constexpr Cost kUnstated{15e-6, 2e9};
 
 // Returns the length of a listening socket's queue. All hosts of a job are assumed to have the same limit.

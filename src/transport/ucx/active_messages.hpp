@@ -1,4 +1,4 @@
-// UCX active messages: the kinds that this transport uses, and short strings sent in the header of one.
+// UCX active messages: the kinds that this transport uses, and short strings that are sent in a message's header.
 #pragma once
 
 #include "transport/ucx/worker.hpp"

@@ -1,5 +1,5 @@
-// Disconnects: a process that disconnects from one in another job sends it a disconnect message once everything sent
-// before has arrived, and keeps the connection until it has received one.
+// Disconnects: a process that disconnects from a process of another job sends it a disconnect message once everything
+// sent before has arrived, and keeps the connection until the other process's disconnect message has arrived.
 //
 // Flushing a path needs progress on the other side, at least until both have set it up; a process outside MPI calls
 // makes none. Owner: the transport. Threads: library lock.

@@ -18,8 +18,8 @@ namespace {
 
 constexpr const char* kName = "libucp.so.0";
 
-// Returns the UCX libraries among the Python packages of the environment in which this library is installed, which are
-// under its lib/.
+// Returns the UCX libraries among the Python packages of the environment in which this library is installed. The
+// packages are under the environment's lib/.
 std::vector<std::string> packages_beside_us() {
   Dl_info own{};
   if (::dladdr(reinterpret_cast<const void*>(&packages_beside_us), &own) == 0 || own.dli_fname == nullptr) return {};

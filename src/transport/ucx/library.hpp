@@ -66,7 +66,7 @@ struct Library {
 
 // True if this host has an RDMA network (InfiniBand, RoCE).
 [[nodiscard]] bool host_has_rdma();
-// True if this host has such a network, or the user has set what only UCX heeds.
+// True if this host has such a network, or the user has set options that only UCX heeds.
 [[nodiscard]] bool suits_host();
 
 // Opens the library on the first call. Errors: MPI_ERR_OTHER with the places searched and the package to install.

@@ -1,5 +1,5 @@
-// UCX's names for the maker of devices whose memory this library gives to UCX: a single maker. Owner: none; constant.
-// Threads: any.
+// UCX's names for the only maker of devices whose memory this library passes to UCX. Owner: none; constant. Threads:
+// any.
 #pragma once
 
 #include <ucs/memory/memory_type.h>

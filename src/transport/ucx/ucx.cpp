@@ -37,7 +37,7 @@ namespace {
 // Maximum number of messages in flight to a peer; further ones wait in the layer above.
 constexpr int kMostInFlight = 32;
 
-// A buffer with the peer to which its message goes, while it is in use.
+// A buffer. While it is in use, `own` is the peer to which its message goes.
 using Buffer = network::Buffer<void*>;
 using network::Head;
 using network::kMaxPayload;
@@ -171,7 +171,7 @@ class Ucx final : public Transport {
     ucp_ep_h rts_endpoint = nullptr;
     Path path;
     std::string host;        // name of the peer's host; empty: not known, as for processes of other jobs
-    std::uint32_t sent = 0;  // number of messages sent; its low bits
+    std::uint32_t sent = 0;  // low bits of the number of messages sent
     int in_flight = 0;
     Buffer* reserved = nullptr;
     ucs_status_t failure = UCS_OK;
@@ -611,7 +611,7 @@ void Ucx::decline_rendezvous(int /*proc*/, RendezvousData data) noexcept {
 
 // Callback of UCX for each active message. If the message is the next one of its sender, it is delivered here, which
 // saves a copy: handlers send and connect, which UCX permits in a callback, but make no progress. An eager message is a
-// network::Head followed by the payload, both in `data`. In a rendezvous, `header` holds them, and `data` is the
+// network::Head followed by the payload, both in `data`. In a rendezvous, `header` holds both, and `data` is the
 // descriptor with which the data is received later; if the message is dropped, the callback returns UCS_OK, and UCX
 // releases the descriptor.
 ucs_status_t Ucx::arrive(void* argument, const void* header, std::size_t header_bytes, void* data, std::size_t bytes,
@@ -698,8 +698,8 @@ void Ucx::close_all() {
   worker_.stop();  // while everything that its operations call back still exists
 }
 
-// If a process closed its connections while others still send, their messages would be lost. So all processes flush,
-// then wait for one another, and continue to receive meanwhile, because a flush waits until the other side has
+// If a process closed its connections while others were still sending, their messages would be lost. So all processes
+// flush, then wait for one another, and continue to receive meanwhile, because a flush waits until the other side has
 // received.
 Status Ucx::finalize() {
   flush_all();

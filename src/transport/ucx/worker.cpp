@@ -25,8 +25,8 @@ std::string microseconds(double seconds) { return std::to_string(std::llround(se
 
 // The processes that this transport serves share no memory, even if they are on one machine. Without its cache of
 // registered memory, UCX need not watch which memory the program frees. TCP sends 8 KiB and receives 64 KiB at a time
-// by default; larger segments raise its bandwidth by half (docs/adr/0027-messages-over-ucx.md). TCP
-// listens on an address of each device that it uses.
+// by default; larger segments raise its bandwidth (docs/adr/0027-messages-over-ucx.md). TCP listens on an address of
+// each device that it uses.
 // By default UCX connects within the creation of an endpoint: a silent host would then hold up all progress, and a
 // process that dies meanwhile would leave an endpoint that aborts this one.
 Settings our_settings(bool loopback_alone) {

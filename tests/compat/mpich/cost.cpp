@@ -33,7 +33,7 @@ int main(int argc, char** argv) {
   MPI_Datatype type;
   MPI_Type_contiguous(8, MPI_BYTE, &type);
   MPI_Type_commit(&type);
-  // name, calls a round, ns a round
+  // name, calls per round, ns per round
   std::printf("MPI_Comm_rank 1 %.2f\n", least([&] { MPI_Comm_rank(MPI_COMM_WORLD, &rank); }));
   std::printf("MPI_Type_size 1 %.2f\n", least([&] { MPI_Type_size(type, &rank); }));
   std::printf("MPI_Get_count 1 %.2f\n", least([&] { MPI_Get_count(&status, MPI_INT, &rank); }));

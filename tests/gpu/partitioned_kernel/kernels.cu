@@ -15,7 +15,7 @@ HR_DEVICE void wait_for_block() {
 
 }  // namespace
 
-// Writes its partition, and marks it as ready. The last thread does that, since on the host they run one at a time.
+// Writes its partition. The last thread marks it as ready, since threads run one at a time on the host.
 HR_KERNEL(partitioned_produce, (std::uint32_t* data, unsigned elements, std::uint32_t seed, MPIX_Prequest request)) {
   const unsigned first = blockIdx.x * elements;
   for (unsigned i = threadIdx.x; i < elements; i += blockDim.x) data[first + i] = item(seed, first + i);

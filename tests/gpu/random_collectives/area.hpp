@@ -1,4 +1,4 @@
-// Area: a buffer of a collective: elements of a type in memory of any kind, with the expected value of every byte.
+// Area: a buffer of a collective, with elements of a type in memory of any kind, and the expected value of every byte.
 //
 // Elements are adjacent or have gaps between them; guards precede and follow them. Owner of its memory and its
 // datatype; must be destroyed before MPI_Finalize.

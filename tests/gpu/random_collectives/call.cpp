@@ -238,7 +238,7 @@ void Pending::scatterv() {
   for (int i = 0; !call_.in_place && i < own; ++i) receive_->expect(i, value(call_.root, start + i));
 }
 
-// Puts every rank's block for all; the own block is in the receive buffer if in place.
+// Puts the block that this rank contributes into the send buffer and, in place, also into the receive buffer.
 void Pending::put_all_gather(const Blocks& blocks) {
   const auto me = static_cast<std::size_t>(group_.rank);
   make_receive(blocks.elements);

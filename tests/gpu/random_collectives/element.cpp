@@ -15,7 +15,7 @@ enum Family : unsigned {
   kBits = 8,
   kTruth = 16,
   kLocation = 32,
-  kComposition = 64,  // an operation of this program, not commutative: of x -> a x + b, modulo 2^32
+  kComposition = 64,  // this program's composition of maps x -> a x + b, modulo 2^32; not commutative
   kOwnSum = 128,      // ours, commutative
 };
 

@@ -1,6 +1,6 @@
 // Network: the senders and receivers in a communicator, as one of its ranks knows them without querying the library.
 //
-// Every link has a key that is the same at both ends: the data sent over it is drawn from that. Owner of its
+// Every link has a key that is the same at both ends: the data sent over the link is drawn from the key. Owner of its
 // communicator; must be destroyed before MPI_Finalize.
 #pragma once
 

@@ -4,8 +4,8 @@
 //
 //   mpi_random_pieces [--seed N] [--calls N] [--expect device|messages|either] [--form blocking|nonblocking|persistent]
 //
-// --expect: calls whose buffers all GPUs reach, once a communicator has had some calls: GPUs execute them, in few
-// launches (device); GPUs never do (messages); no expectation (either).
+// --expect concerns calls whose buffers all GPUs reach, once a communicator has had some calls. device: GPUs execute
+// them, in few launches; messages: GPUs never do; either: no expectation.
 #include <algorithm>
 #include <cstdlib>
 #include <map>

@@ -21,7 +21,7 @@ struct Plan {
   Kind kind = Kind::kBcast;
   Type type = kTypes[0];
   Op op = kOps[0];
-  std::vector<int> counts;  // of each rank's block; of a bcast, that of the buffer
+  std::vector<int> counts;  // elements of each rank's block; for a bcast, of the buffer
   int root = 0;
   bool in_place = false;
   std::size_t from = 0, to = 0;  // elements before the buffers
@@ -252,7 +252,7 @@ void orders(const Kernels& kernels) {
   }
 }
 
-// Blocks that are taken from the buffer in place are overwritten while others read them: the general way serves them.
+// In place, the result overwrites data that other ranks still read, so the general path must execute the operation.
 void in_place(const Kernels& kernels) {
   constexpr int kBlock = 3000;
   const Lane lane(kernels);

@@ -1,7 +1,7 @@
 // Latency of operations in streams and graphs, medians of five runs, compared with blocking calls. Prints a table;
 // figures are of interest on real devices only. The last columns count, since the previous row, the operations of this
-// rank that the library's thread executed, and the starts that its streams execute alone, which count at capture in a
-// graph.
+// rank that the library's thread executed, and the starts that its streams execute alone. In a graph, such a start
+// counts when it is captured.
 //
 //   mpi_streams_latency [--short] [--only-matched|--only-general]
 //   mpi_streams_latency --enqueue|--matched|--reduced|--at-once TIMES     makes only this number of each call, for a
@@ -223,7 +223,7 @@ void matched_move(const Table& table, const Kernels& kernels, const MatchedMove&
     lane.fill(from, 1, 0, 0, 2);
     CHECK_OK(MPIX_Runall_enqueue(1, &request, lane.comm()));
   };
-  // Without kernels that wait, the library's thread carries it out.
+  // Without kernels that wait, the library's thread executes the operation.
   const char* const waits = std::getenv("HEADRACE_STREAM_WAITS");
   const bool by_streams = lane.size <= gpu::device_count() && (waits == nullptr || std::strcmp(waits, "kernel") == 0);
   const std::string what = std::string("kernel and ") + move.name + " of " + std::to_string(bytes) + " B, " +
@@ -256,7 +256,7 @@ void bare(const Table& table, const Kernels& kernels) {
     table.in_graph("a kernel and such a wait with a flush, in a graph", lane, 10, 1, [&] { with_wait(kFlush); });
 }
 
-// most: bytes of a buffer of a collective operation.
+// `most`: maximum number of bytes of a buffer of a collective operation.
 void matched(const check::Environment& mpi, const Table& table, const Kernels& kernels, std::size_t most,
              const Buffer& from, const Buffer& to) {
   const int partner = mpi.rank ^ 1;

@@ -79,7 +79,7 @@ class OddMessages {
       each.to->put(std::vector<unsigned char>(each.offset + each.bytes, 0xa5));
     }
   }
-  // In the stream of a lane, this one's or another.
+  // Sends in the stream of any lane; receive() uses this object's lane.
   void send(const Lane& where) { start(sends_, where), wait(sends_); }
   void receive() { start(receives_, lane_), wait(receives_); }
   void check(unsigned round, const std::string& what) const {
@@ -185,8 +185,8 @@ void matched(const Kernels& kernels) {
   CHECK_OK(MPI_Request_free(&any));
 }
 
-// The first stream waits for many messages while others exchange theirs, in more streams than those in which kernels
-// may wait at a time, on the fake driver. On devices, they could share a hardware queue.
+// The first stream waits for many messages while other streams exchange theirs. On the fake driver, kernels cannot wait
+// in so many streams at a time. On devices there are only two streams, as more could share a hardware queue.
 void waiting(const Kernels& kernels) {
   if (!on_one_host()) return;  // each rank sends before it receives, which needs the slots of matched messages
   const int count = hr::test::on_fake_driver() ? 10 : 2;

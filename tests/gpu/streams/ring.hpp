@@ -10,9 +10,9 @@
 
 namespace streams {
 
-// A ring in which kernels make and consume the data of every round, ordered only by the stream. Pageable host memory,
-// which kernels cannot read and copies read when called, instead has a place for each round, which the host reads at
-// the end. The memory is allocated beforehand, as the driver may wait for all streams when it allocates.
+// A ring in which kernels make and consume the data of every round, ordered only by the stream. Kernels cannot read
+// pageable host memory, and copies read it when they are called. It has a place for each round instead, which the host
+// reads at the end. The memory is allocated beforehand, as the driver may wait for all streams when it allocates.
 class Ring {
  public:
   Ring(const Lane& lane, MemoryKind kind, std::size_t count)

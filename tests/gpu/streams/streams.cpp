@@ -235,8 +235,8 @@ void graph(const Kernels& kernels) {
   }
 }
 
-// Blocking calls on the communicator are ordered after the work of its stream, though it is independent of the default
-// stream.
+// Blocking calls on the communicator are ordered after the work of its stream, though that stream is independent of the
+// default stream.
 void blocking(const Kernels& kernels) {
   const Lane lane(kernels), stuck(kernels);
   Buffer from(40000, MemoryKind::kDevice), to(40000, MemoryKind::kDevice), late(64, MemoryKind::kDevice);

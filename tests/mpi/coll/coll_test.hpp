@@ -186,8 +186,8 @@ void execute(Form form, Blocking blocking, Nonblocking nonblocking, Persistent p
       break;
   }
 }
-// EXECUTE(form, B, b, cast, buffer, ...): MPI_Bcast, MPI_Ibcast or MPI_Bcast_init. The initial letter is passed
-// separately in both cases.
+// EXECUTE(form, B, b, cast, buffer, ...) uses MPI_Bcast, MPI_Ibcast or MPI_Bcast_init. The initial letter of the
+// operation is passed in upper and in lower case.
 #define EXECUTE(form, Initial, initial, rest, ...) \
   ::coll_test::execute(form, MPI_##Initial##rest, MPI_I##initial##rest, MPI_##Initial##rest##_init, __VA_ARGS__)
 

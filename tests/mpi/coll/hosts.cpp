@@ -1,7 +1,7 @@
-// Collectives that are composed of parts within and between hosts, if the ranks are on several (mpiexec --as-hosts):
-// every operation that has a composition, with every root; blocking, non-blocking and several at once, in place, short
-// and long; on a communicator with ranks in blocks of hosts, on one with ranks round robin over hosts, and on one with
-// a host of a single process. Every element is checked.
+// Collectives that are composed of parts within and between hosts, if the ranks are on several (mpiexec --as-hosts).
+// Tests every operation that has a composition, with every root: blocking, non-blocking and several at once, in place,
+// short and long. One communicator has ranks in blocks of hosts, one has ranks round robin over hosts, and one has a
+// host with a single process. Every element is checked.
 #include <algorithm>
 
 #include "coll_test.hpp"
@@ -177,7 +177,8 @@ int main(int argc, char** argv) {
   MPI_Op joining = MPI_OP_NULL;
   CHECK_OK(MPI_Op_create(&join, 0, &joining));
   all_on(MPI_COMM_WORLD, joining);
-  // Ranks are numbered round-robin over the hosts; the last one is omitted.
+  // In this communicator, the even ranks precede the odd ones, so that ranks are round robin over hosts
+  // of two ranks each. In the next one, the last rank is omitted.
   MPI_Comm comm = MPI_COMM_NULL;
   CHECK_OK(MPI_Comm_split(MPI_COMM_WORLD, 0, mpi.rank % 2 * 1000 + mpi.rank, &comm));
   all_on(comm, joining);

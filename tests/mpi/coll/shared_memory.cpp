@@ -109,7 +109,7 @@ void every_threshold(const Where& where) {
   for (const std::size_t bytes : {48, 4096, 16384, 32768, 65536, 131072, 262144, 524288, 1048576}) {
     const std::size_t count = bytes / 8;
     counts.insert(counts.end(), {count - 1, count, count + 1});
-    counts.push_back(count / static_cast<std::size_t>(where.size));  // all blocks together fill it
+    counts.push_back(count / static_cast<std::size_t>(where.size));  // all blocks together reach this size
   }
   int round = 0;
   for (const std::size_t count : counts) {

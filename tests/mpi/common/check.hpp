@@ -1,5 +1,5 @@
 // Checks for test programs of several ranks: a failed check prints rank, file, line and values, and ends the job with
-// MPI_Abort, so that no other rank waits forever. Header only. Any thread may use it in which MPI_Abort may be called.
+// MPI_Abort, so that no other rank waits forever. Header only. For any thread that may call MPI_Abort.
 #pragma once
 
 #include <mpi.h>
@@ -96,7 +96,8 @@ inline bool headrace() {
   return std::string(version, static_cast<std::size_t>(length)).find("Headrace") != std::string::npos;
 }
 
-// Keeps MPI initialised from its construction to the end of main; requires at least this many ranks.
+// Keeps MPI initialised from its construction to the end of main. Ends the job if it has too few ranks, or if MPI
+// provides a lower thread level than asked for.
 class Environment {
  public:
   Environment(int* argc, char*** argv, int least_ranks = 1, int thread_level = MPI_THREAD_SINGLE) {

@@ -1,5 +1,6 @@
-// Flags: one number per rank, which all ranks of MPI_COMM_WORLD see without MPI, in shared memory: a file in TMPDIR or
-// /tmp, unlinked once all ranks have mapped it. For tests of events while a rank is outside MPI. For use by any thread.
+// Flags: one number per rank, which all ranks of MPI_COMM_WORLD can read without MPI. For tests of events while a rank
+// is outside MPI. The flags are in a file in TMPDIR or /tmp, which all ranks map, and which is then unlinked. Any
+// thread may use them.
 #pragma once
 
 #include <fcntl.h>

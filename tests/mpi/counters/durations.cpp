@@ -1,8 +1,9 @@
 // Calls of known length: durations <calls> <late> [channel].
 //
-// Rank 1 receives <calls> messages one after the other, of which rank 0 sends <late> ones only 5 ms after rank 1 has
-// asked for them. Rank 1 prints how many of its calls took longer than kLong, and how many longer than kLong and a half
-// more; check.py compares these with its page. With "channel", the messages travel on a channel.
+// Rank 1 receives <calls> messages one after the other, and announces each receive with a message. For <late> of them,
+// rank 0 sends only 5 ms after the announcement. Rank 1 prints how many of its receives took longer than kLong, and how
+// many longer than 1.5 times kLong; check.py compares these numbers with rank 1's page. With "channel", the messages
+// travel on a channel.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>

@@ -187,7 +187,7 @@ int main(int argc, char** argv) {
     const std::lock_guard<std::mutex> guard(of_all);
     all.add(known);
   };
-  for (int again = 0; again < 2; ++again) {  // threads end, and new threads reuse their parts
+  for (int again = 0; again < 2; ++again) {  // new threads reuse the parts of those that have ended
     std::vector<std::thread> running;
     for (MPI_Comm each : comms) running.emplace_back(run, each);
     for (std::thread& each : running) each.join();

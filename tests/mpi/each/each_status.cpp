@@ -137,8 +137,8 @@ void query_fails() {
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
 }
 
-// The free function's error code is returned, too, from the call that invokes it: the wait, or the completion if the
-// handle has been freed.
+// The free function's error code is also returned, from the call that invokes this function: MPI_Wait, or
+// MPI_Grequest_complete if the handle has been freed.
 void free_fails() {
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));

@@ -223,7 +223,7 @@ void full(const check::Environment& mpi) {
               MPI_ERR_NO_SPACE);
   CHECK_EQ(io_test::count_of(status, MPI_BYTE), static_cast<int>(kLimit));
   MPI_Barrier(MPI_COMM_WORLD);
-  // Interleaved, so that some ranks write for others: all return the error.
+  // The ranks' data is interleaved, so that some ranks write for others. All ranks return the error.
   MPI_Datatype filetype = MPI_DATATYPE_NULL, block = MPI_DATATYPE_NULL;
   MPI_Type_contiguous(16, MPI_BYTE, &block);
   MPI_Type_create_resized(block, 0, 16 * mpi.size, &filetype);

@@ -20,8 +20,8 @@ namespace io_test {
 
 using Bytes = std::vector<unsigned char>;
 
-// The name of a file for this run, in TMPDIR or otherwise in memory (on a disk in use by others, every MPI_File_sync is
-// slow); the same on every rank. The file is removed at the end. Collective.
+// The name of a file for this run, the same on every rank. The file is in TMPDIR if that is set, otherwise in memory:
+// on a disk in use by others, every MPI_File_sync is slow. The file is removed at the end. Collective.
 class Name {
  public:
   explicit Name(const char* what) {

@@ -59,7 +59,7 @@ void order(const check::Environment& mpi) {
   }
 }
 
-// A partition arrives while others are not ready; those do not arrive.
+// A partition arrives while others are not ready; the others do not arrive.
 void piecewise(const check::Environment& mpi) {
   if (mpi.rank > 1) return;
   constexpr int kSend = 6, kReceive = 3, kElements = 2000;
@@ -262,7 +262,7 @@ void wrong_use(const check::Environment& mpi) {
   EXPECT(MPI_Pready_range(0, 3, send), MPI_ERR_ARG, "partition 1");
   const int twice[2] = {2, 2};
   EXPECT(MPI_Pready_list(2, twice, send), MPI_ERR_ARG, "partition 2");
-  const int rest[3] = {3, 0, 2};  // failed calls have marked none
+  const int rest[3] = {3, 0, 2};  // the failed calls have marked none of these
   CHECK_OK(MPI_Pready_list(3, rest, send));
   CHECK_OK(MPI_Wait(&send, MPI_STATUS_IGNORE));
   CHECK_OK(MPI_Wait(&receive, MPI_STATUS_IGNORE));

@@ -1,10 +1,10 @@
-// The path to a process of another job is lost, although both processes go on: its calls end with an error, and once
+// The path between processes of two jobs is lost, although both processes continue. Their calls end with an error. Once
 // the two connect again, every message arrives.
 //
 //   mpiexec -n 1 --as-hosts 2 again ROUNDS
 //
-// The process spawns two, of which the second is on the other host. In each round, it shuts down all of its connections
-// to that host; both processes notice, and connect by a port.
+// The process spawns two others, the second of which is on the other host. In each round, it shuts down all its
+// connections to that host. The processes at both ends notice this, and connect by a port.
 #include <mpi-ext.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kFar = 1;  // rank of the spawned process on the other host
 
-// Ends the connections to other hosts, which are all to the spawned process, as this process has used no others.
+// Ends all connections to other hosts. Their peer is the spawned process, because this process has opened no others.
 int cut() {
   int count = 0;
   for (int descriptor = 3; descriptor < 1024; ++descriptor) {
@@ -34,7 +34,7 @@ int cut() {
   return count;
 }
 
-// Waits for a message that never comes.
+// Waits for a message that never comes, and expects the wait to end with an error.
 void notice(MPI_Comm inter, int from) {
   CHECK_OK(MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN));
   int value = -1;
@@ -44,7 +44,7 @@ void notice(MPI_Comm inter, int from) {
   CHECK_EQ(category, MPIX_ERR_PROC_FAILED);
 }
 
-// The first call may report the failure.
+// Accepts a connection. The first attempt may report the failure instead; then the second one must succeed.
 void accept(const char* port, MPI_Comm* inter) {
   const int code = MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, inter);
   if (code == MPI_SUCCESS) return;

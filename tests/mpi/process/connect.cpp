@@ -239,7 +239,7 @@ void see_off(int victim) {
 }
 
 // With --enable-recovery: MPI_Comm_accept and MPI_Comm_connect return an error when a process that they may be waiting
-// for has died: a member of the group, or one that was about to connect.
+// for has died. It is either a member of the group or a process that was about to connect.
 void loses(int case_number) {
   const int rank = rank_in(MPI_COMM_WORLD);
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
@@ -255,7 +255,7 @@ void loses(int case_number) {
   } else if (case_number == 0) {
     CHECK_CLASS(MPI_Comm_connect(port, MPI_INFO_NULL, 0, half, &inter), MPIX_ERR_PROC_FAILED);
   } else {
-    // The port stays open, and no process accepts connections on it if the others knew of the failure before this call.
+    // If the others knew of the failure before this call, no process accepts connections on the port, which stays open.
     MPI_Info info = MPI_INFO_NULL;
     CHECK_OK(MPI_Info_create(&info));
     CHECK_OK(MPI_Info_set(info, "timeout", "1"));

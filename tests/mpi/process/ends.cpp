@@ -1,8 +1,9 @@
 // The death of a process of another job, in every call that may wait for it. Rank 1 of one side dies before it has
-// exchanged a message with anybody of the other side, whose calls all end with an error; the other processes continue.
+// exchanged a message with any process of the other side, whose calls all end with an error. The other processes
+// continue, unless the whole job dies.
 //
 //   ends child CALL     a spawned process dies        ends parent CALL    a process that has spawned dies
-//   ends serve FILE CALL, ends call FILE CALL         one of the jobs that connect dies, all of it
+//   ends serve FILE CALL, ends call FILE CALL         one of two connected jobs dies as a whole
 //
 // CALL: the first call after the connection, which waits until the death is known.
 #include <mpi-ext.h>
@@ -94,7 +95,7 @@ int duplicate(MPI_Comm comm) {
 
 using Calls = std::map<std::string, std::function<int(Connection&)>>;
 
-// The calls that end with an error.
+// Returns the calls that must end with an error, by name.
 const Calls& calls() {
   static const Calls all{
       {"receive", [](Connection& to) { return receive(to, kDead); }},
@@ -133,7 +134,7 @@ void open(Connection& to, MPI_Comm inter, bool dying_side, const std::string& fi
   CHECK_OK(MPI_Win_set_errhandler(to.window, MPI_ERRORS_RETURN));
 }
 
-// A window cannot be freed any more: it is left to the end of the program, as is its communicator.
+// The window can no longer be freed: it remains until the end of the program, and so does its communicator.
 void close(Connection& to, const std::string& first) {
   if (to.merged != MPI_COMM_NULL && !uses_window(first)) CHECK_OK(MPI_Comm_disconnect(&to.merged));
   CHECK_OK(MPI_Comm_disconnect(&to.inter));
@@ -148,7 +149,7 @@ void expect_failure(const std::string& call, int code) {
     check::fail(__FILE__, __LINE__, call + " returned " + (code == MPI_SUCCESS ? "success" : check::error_text(code)));
 }
 
-// The side that lives on: the first call ends, and then all others. In the end only processes that live are waited for.
+// The surviving side: the first call ends, and then all others. After that, it waits only for processes that live.
 void live(Connection& to, const std::string& first) {
   if (rank_in(MPI_COMM_WORLD) == 0) CHECK_OK(MPI_Send(&kDead, 1, MPI_INT, 0, 1, to.inter));
   const bool leaves = calls().find(first) == calls().end();
@@ -160,7 +161,7 @@ void live(Connection& to, const std::string& first) {
   if (first != "finalize") close(to, first);
 }
 
-// The side of the process that dies: rank 0 is told to let it.
+// The side of the process that dies: the other side tells rank 0 that this process may die, and rank 0 passes that on.
 void die(Connection& to, const std::string& first) {
   int word = 0;
   if (rank_in(MPI_COMM_WORLD) == kDead) {
@@ -173,7 +174,7 @@ void die(Connection& to, const std::string& first) {
   }
   if (first != "finalize") close(to, first);
   MPI_Finalize();
-  ::_exit(0);  // without the barrier at the end of other programs
+  ::_exit(0);  // skips the barrier of ~Environment
 }
 
 MPI_Comm spawn(const std::string& part, const std::string& first) {

@@ -58,14 +58,14 @@ void values(int children) {
   }
 }
 
-// Headrace's mpiexec tells a child its place among the children by the names of other launchers, too.
+// Headrace's mpiexec passes a child its rank and the number of children in other launchers' variables, too.
 void check_told_place() {
   const char* const rank = std::getenv("OMPI_COMM_WORLD_RANK");
   const char* const size = std::getenv("OMPI_COMM_WORLD_SIZE");
   CHECK(rank != nullptr && size != nullptr);
   CHECK_EQ(std::string(rank), std::to_string(rank_in(MPI_COMM_WORLD)));
   CHECK_EQ(std::string(size), std::to_string(size_of(MPI_COMM_WORLD)));
-  CHECK(std::getenv("OMPI_COMM_WORLD_NODE_RANK") == nullptr);  // it counts all jobs of the host
+  CHECK(std::getenv("OMPI_COMM_WORLD_NODE_RANK") == nullptr);  // this rank counts the processes of all jobs of the host
 }
 
 void child(MPI_Comm parent, bool disconnects) {
@@ -167,7 +167,7 @@ void nested(MPI_Comm parent, const std::string& part) {
   MPI_Comm next = spawn(MPI_COMM_WORLD, 0, top ? "nested child" : "grandchild", top ? 1 : 2);
   CHECK_OK(MPI_Intercomm_merge(next, 0, &below));
   if (!top) {
-    // The leader of parents and child is the child: it is the last of them, and the only one that knows the
+    // The child is the leader of the group of parents and child: it has the last rank there, and only it knows the
     // grandchildren.
     MPI_Comm both = MPI_COMM_NULL;
     CHECK_OK(MPI_Intercomm_create(above, size_of(above) - 1, below, 1, 7, &both));
@@ -273,8 +273,8 @@ void errors() {
   CHECK_OK(MPI_Comm_disconnect(&inter));
 }
 
-// With --enable-recovery: rank 1 of three children ends before MPI_Init: "exits" with a code, "leaves" with 0, or
-// "dies".
+// With --enable-recovery: rank 1 of three children ends before MPI_Init. `how`: it "exits" with a code, "leaves" with
+// 0, or "dies".
 void fails(const std::string& how) {
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
   std::string part = "failing", word = how;
@@ -387,7 +387,7 @@ int main(int argc, char** argv) {
   if (part == "leave") leave(words.at(1));
   if (part == "mourn") mourn();
   if (part == "elsewhere") {
-    // The job uses at most shared memory until it spawns on another host.
+    // Until this job spawns on another host, it uses no transport except perhaps shared memory.
     MPI_Comm inter = spawn(MPI_COMM_WORLD, 0, "child", children, {{"host", "h2:" + std::to_string(children)}});
     family::use(inter, true);
     CHECK_OK(MPI_Comm_disconnect(&inter));

@@ -23,7 +23,7 @@ class Endpoint {
   void receive_matched(MPI_Message* message, MPI_Status* status);
   MPI_Request& request() { return request_; }
   MPI_Status& status() { return status_; }
-  // After completion.
+  // Checks the status and the buffer. Called after completion.
   void finish();
 
  private:

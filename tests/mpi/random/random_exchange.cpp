@@ -170,7 +170,7 @@ Settings parse(int argc, char** argv) {
   // Ranks may see different numbers of devices.
   settings.devices = gpu::device_count();
   CHECK_OK(MPI_Allreduce(MPI_IN_PLACE, &settings.devices, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
-  CHECK_OK(MPI_Bcast(&settings.seed, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD));  // of a random one
+  CHECK_OK(MPI_Bcast(&settings.seed, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD));  // a random seed differs between ranks
   return settings;
 }
 

@@ -61,7 +61,7 @@ void fence(Case& it) {
   expect_failure(until_it_fails([&] { return MPI_Win_fence(0, it.win); }));
 }
 
-// Returns a group of which the victim is the only member.
+// Returns a group with the victim as its only member.
 MPI_Group group_of_victim(const Case& it) {
   MPI_Group all;
   MPI_Group one;

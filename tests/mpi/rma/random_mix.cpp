@@ -103,7 +103,7 @@ struct Call {
   int begin;  // first element of its location in the target's memory
   Shape at_target, at_origin;
   bool by_request;
-  bool alone;  // as MPI_Fetch_and_op
+  bool alone;  // the call is MPI_Fetch_and_op
 };
 
 template <class Element>

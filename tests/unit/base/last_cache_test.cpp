@@ -53,7 +53,7 @@ TEST(LastCacheOf, ProcessesThatAreBound) {
   EXPECT_EQ(last_cache_of(0), last_cache_of_cpu(first, "/sys/devices/system/cpu"));
   EXPECT_EQ(last_cache_of(0), last_cache_of(::getpid()));
   ASSERT_EQ(::sched_setaffinity(0, sizeof all, &all), 0);
-  EXPECT_EQ(last_cache_of(0x7ffffff0), "");  // nobody
+  EXPECT_EQ(last_cache_of(0x7ffffff0), "");  // there is no such process
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ TEST(LibraryLock, SuspendLetsOthersInAndResumeRestoresTheDepth) {
 TEST(LibraryLock, AcquireSoonGivesUpWhileSomebodyHoldsTheLock) {
   LibraryLock::enable();
   LibraryGuard outer;
-  ASSERT_TRUE(LibraryLock::acquire_soon());  // one's own
+  ASSERT_TRUE(LibraryLock::acquire_soon());  // this thread already holds it
   EXPECT_EQ(LibraryLock::suspend(), 2);
   ASSERT_TRUE(LibraryLock::acquire_soon());
   bool entered = true;

@@ -1,6 +1,6 @@
-// The start of a job of up to 10,000 processes, process by process, with a launcher that replies as if the others
-// existed: messages and bytes of each kind of process, and the memory that it keeps. `--gtest_print_time=0` with this
-// program prints the table of docs/adr/0025-who-is-on-my-host.md.
+// The start of a job of up to 10,000 processes, one process after the other, with a launcher that replies as if the
+// other processes existed. Counts the messages and bytes of each kind of process, and the memory that the process
+// keeps. With `--gtest_print_time=0`, this program prints the table of docs/adr/0025-who-is-on-my-host.md.
 #include <gtest/gtest.h>
 #include <malloc.h>
 

@@ -19,7 +19,7 @@ inline constexpr std::size_t kMostAlgorithms = 8;
 
 struct RecordedNames {
   Operation operation;
-  std::array<const char*, kMostAlgorithms> names;  // algorithms of the costs, in this order
+  std::array<const char*, kMostAlgorithms> names;  // algorithms, in the order of RecordedCosts::us
 };
 
 struct RecordedCosts {

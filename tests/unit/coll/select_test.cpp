@@ -218,8 +218,8 @@ TEST_F(SelectTest, LongVectors) {
   EXPECT_EQ(chosen(made), "slots_ring");
 }
 
-// If each process has a core, short vectors are reduced in steps if there are many processes, and longer ones through
-// slots.
+// For processes with a core each: short vectors are reduced in steps if there are many processes, and longer vectors
+// through slots.
 TEST_F(SelectTest, ShortVectorsOfProcessesWithCoresOfTheirOwn) {
   Query made = query(Operation::kAllreduce, 0, 0);
   made.element = 4;

@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kProcesses = 10000;
 
-// A launcher that declares the processes' hosts; the others never start.
+// A launcher that declares all processes' hosts. The other processes never start.
 class Launcher final : public boot::Provider {
  public:
   Status connect(boot::Identity* identity, std::vector<int>* hosts) override {
@@ -52,7 +52,7 @@ std::size_t in_use() {
   return heap.uordblks + heap.hblkhd;
 }
 
-// Returns pages that the process has written, including arenas of objects that are not allocated by malloc.
+// Returns the bytes of pages that the process has written, including arenas of objects, which malloc does not allocate.
 std::size_t pages() {
   std::ifstream file("/proc/self/smaps_rollup");
   for (std::string word; file >> word;) {

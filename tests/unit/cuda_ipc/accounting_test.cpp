@@ -8,7 +8,7 @@
 namespace cuda_ipc {
 namespace {
 
-// Returns the size of an allocation in bytes.
+// Returns the size of the tests' allocations in bytes, which is larger on hardware.
 std::uint64_t large() { return std::uint64_t{fake_driver() ? 16u : 256u} << 20; }
 
 class Accounting : public Ipc {

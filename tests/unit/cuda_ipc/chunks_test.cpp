@@ -171,7 +171,7 @@ TEST_F(Chunks, AccessMustBeGiven) {
   EXPECT_EQ(copy(reinterpret_cast<Address>(&byte), chunk.address(), 1), 0);
 }
 
-// A descriptor keeps a chunk's memory, and so does an import.
+// A file descriptor keeps a chunk's memory alive, and so does an import.
 TEST_F(Chunks, StayUntilTheLastUseEnds) {
   Remote other;
   other.ask({.what = What::kSelect});

@@ -40,7 +40,7 @@ class Ipc : public hr::test::GpuTest {
   }
   static std::uint64_t used() { return execute({.what = What::kUsed}).value; }
 
-  // Returns the devices whose memory device 0 of this process can map: itself, and a peer.
+  // Returns the devices whose memory device 0 of this process can map: itself, and the last device if it is a peer.
   static std::vector<int> reachable_devices() {
     std::vector<int> devices{0};
     auto* can_access = hr::test::driver_function<int(int*, int, int)>("cuDeviceCanAccessPeer");

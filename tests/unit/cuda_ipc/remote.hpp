@@ -1,4 +1,4 @@
-// Remote: another process with the CUDA driver that executes requests: this program, started again.
+// Remote: another process that uses the CUDA driver and executes requests. It runs this program.
 //
 // Owner: ends the process when it dies. Threads: one at a time.
 #pragma once
@@ -39,8 +39,8 @@ enum class What {
   kUsed,
   kUuid,
   kSetWord,
-  // Memory in chunks, exportable if `value` is not 0. The low half of the reply's value is a chunk's descriptor, and
-  // the high half the process. `device` is a descriptor to close.
+  // Memory in chunks, exportable if `value` is not 0. kExportChunk: the low half of Reply::value is the descriptor of
+  // the chunk, the high half the process id. kCloseDescriptor: `device` is the descriptor.
   kMapChunks,
   kUnmapChunks,
   kExportChunk,

@@ -97,7 +97,7 @@ TEST(External32, RandomTypesRoundTrip) {
     ASSERT_EQ(external32_size(*made.type) * count, external);
     const auto bytes = static_cast<std::size_t>(high - low + 16);
     std::vector<std::byte> from(bytes, std::byte{0x11}), to(bytes, std::byte{0x11});
-    // Values that are numbers in every type; a long double of random bytes need not be a number.
+    // Values are random bytes, except those of long doubles: random bytes need not be a number in this format.
     for (const Entry& entry : entries) {
       std::byte* at = from.data() - low + entry.displacement;
       if (entry.type->basic == Basic::kFloat80) {

@@ -1,5 +1,5 @@
-// The short path of host memory in programs that use CUDA: only host memory uses it, and all memory that is recognised
-// as host memory by its address.
+// The short path of host memory in programs that use CUDA. Buffers take this path if their address alone shows that
+// they are host memory; no other buffers do.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -53,7 +53,7 @@ TEST_F(ContiguousHost, OfNothingThatADeviceKnows) {
 
 int looked_at = 0;
 
-// A checker that inspects every buffer also sees those buffers.
+// If a checker inspects every buffer, it must also see buffers that would take the short path.
 TEST_F(ContiguousHost, NotWhereEveryBufferIsLookedAt) {
   view_checker = [](const View&) { ++looked_at; };
   EXPECT_FALSE(is_host(own_data, 64));

@@ -123,7 +123,7 @@ class RandomScalars {
   std::mt19937_64 random_;
 };
 
-// Replaces every NaN with one value: the processor decides which of two payloads arithmetic keeps, or creates.
+// Replaces every NaN with one value: the payload that arithmetic keeps or creates depends on the processor.
 inline void forget_payload(const Parts& parts, std::byte* at) {
   const auto forget = [&]<class T>(T value) {
     std::memcpy(&value, at, sizeof value);

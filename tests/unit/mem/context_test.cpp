@@ -45,7 +45,7 @@ TEST_F(Contexts, ExhaustedMemorySaysSo) {
   EXPECT_NE(text.find("CUDA_ERROR_OUT_OF_MEMORY"), std::string::npos) << text;
 }
 
-// This thread is like a progress thread, which has no CUDA context.
+// The exporting thread is like a progress thread, which has no CUDA context.
 TEST_F(Contexts, AThreadWithoutAContextExportsMemory) {
   DeviceMemory memory(4096, MemoryKind::kDevice);
   const Location location = where(memory.get());

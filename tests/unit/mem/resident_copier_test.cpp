@@ -48,8 +48,8 @@ class ResidentCopiers : public test::GpuTest {
   }
 
   ResidentCopier& resident_copier() { return context_->resident_copier(); }
-  // Waits until the kernel runs: unused launches become less and less frequent, and on a slow machine it may
-  // have exited again.
+  // Launches the kernel, and waits until it runs. Unused launches become less and less frequent, and on a slow machine
+  // the kernel may have exited again.
   void come(std::size_t bytes) {
     for (const auto end = Clock::now() + kLimit; !resident_copier().running(bytes);) {
       ASSERT_LT(Clock::now(), end) << "it does not come";
@@ -65,7 +65,7 @@ class ResidentCopiers : public test::GpuTest {
     }
     return answer;
   }
-  // Checks the bytes copied to target_ + offset, and that no others have changed.
+  // Checks the bytes copied to target_ + to, and that the bytes around them have not changed.
   void expect_copied(std::size_t from, std::size_t to, std::size_t bytes) {
     std::vector<std::uint8_t> found(bytes + 2 * kGuard);
     gpu::copy(found.data(), target_.bytes() + to - kGuard, found.size());

@@ -79,7 +79,7 @@ struct Sizes {
 };
 class FirstAutotune : public testing::TestWithParam<Sizes> {};
 
-// The first method, then the second; then there are no measurements for some time, whatever the result.
+// Measures the first method, then the second. Then there are no measurements for some time, whatever the result.
 TEST_P(FirstAutotune, TakesSoManyMessages) {
   const auto [bytes, messages] = GetParam();
   for (const bool second_is_faster : {true, false}) {
@@ -91,7 +91,7 @@ TEST_P(FirstAutotune, TakesSoManyMessages) {
     EXPECT_EQ(program.first_of(1000), second_is_faster ? 0 : 1000);
   }
 }
-// Settling and samples: 1 and 1, 2 and 8, 32 and 8.
+// Messages for settling and for samples: 1 and 1, 2 and 8, 32 and 8.
 INSTANTIATE_TEST_SUITE_P(Sizes, FirstAutotune,
                          testing::Values(Sizes{std::size_t{64} << 20, 2}, Sizes{std::size_t{1} << 20, 10},
                                          Sizes{40000, 40}, Sizes{20000, 40}));
@@ -173,8 +173,8 @@ TEST(Autotune, ADroppedMessageTellsNothing) {
 
 // --- Repeated measurements ---
 
-// A program that starts to touch its data, which the intervals show: the change is detected within the number of
-// messages sent before it, or the minimum distance, and two measurements.
+// The program starts to touch its data, which the intervals show. The change is detected within twice the number of
+// messages sent before it, or twice the minimum distance, and the messages of the measurements.
 TEST(Autotune, AProgramThatChangesIsFoundOut) {
   for (const int before : {0, 500, 3000, 20000}) {
     Program program(65536);

@@ -237,9 +237,9 @@ TEST_F(BesideThread, ATaskThatIsLaunchedWakesTheThreadOnce) {
   }
 }
 
-// Another thread delivers a message; it enters the library when the waiting thread permits that after a round: after
-// every round up to the first that sleeps, and several times after that one, whose number depends on the load that the
-// waiting thread detects.
+// Another thread delivers a message. It enters the library after a round of the waiting thread, as soon as that thread
+// permits it: after each round up to the first that sleeps, and several times after this last one, whose number depends
+// on the load that the waiting thread detects.
 TEST_F(BesideThread, AWaitDoesNotSleepOnWhatAnotherThreadHasTaken) {
   engine()->oversubscribed = true;  // so that it soon sleeps
   set_spin_limits();
@@ -309,7 +309,7 @@ TEST_F(BesideThread, OnlyTheThreadsRoundsCount) {
   EXPECT_FALSE(progress_thread::take_round());
 }
 
-// This is so until the thread polls again, which it cannot do while the lock is held.
+// The calls do without the thread until it polls again, which it cannot do while the lock is held.
 TEST_F(BesideThread, ManyCallsInARowThatFindNoRoundMakeDoWithoutTheThread) {
   ASSERT_TRUE(progress_thread::start().ok());
   {

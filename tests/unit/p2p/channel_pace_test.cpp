@@ -13,7 +13,7 @@ using Step = Pace::Step;
 constexpr unsigned kMostRounds = 10'000;
 constexpr int kManyThreads = 1000;
 
-// Threads that wait on channels, so many that they share their cores.
+// Counts so many threads as waiting on channels that these would have to share their cores.
 class ManyWaiting {
  public:
   ManyWaiting() { waiting_on_channels.fetch_add(kManyThreads); }

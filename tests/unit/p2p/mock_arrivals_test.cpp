@@ -61,7 +61,7 @@ TEST_F(Arrivals, PayloadsThatAreTooShort) {
     const wire::Rts rts{1, 0, flag | wire::kDevice, 0};
     expect_dropped(1, wire::envelope(Kind::kRts, envelope, 100), &rts, sizeof rts);
   }
-  // Data is marked as kept by a transport that has not kept any.
+  // The message says that the sender's transport keeps the data, but that transport has not kept any.
   struct {
     wire::Rts rts{1, 0, wire::kKept, 0};
     transport::RendezvousData data{0x40000000};

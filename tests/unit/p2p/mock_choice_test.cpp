@@ -87,7 +87,7 @@ TEST_F(Choices, AreNotMadeAgainForEachMessage) {
   EXPECT_EQ(choice_of(2, host_message(1 << 20), other).count(), 1U);
 }
 
-// A change discovered between two messages: GPUs are time-sliced.
+// Between two messages, the library discovers that the GPUs are time-sliced.
 TEST_F(Choices, TimeSlicesThatAreFoundOutChangeThem) {
   MessageClass message = host_message(1 << 20);
   message.flags = wire::kDevice | wire::kMovable | wire::kView;

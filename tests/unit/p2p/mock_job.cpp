@@ -49,7 +49,7 @@ const boot::ProviderRecord kMockProvider = {
 
 void mock_job::set_size(int size) noexcept { job_size = size; }
 
-// Replaces the library's own lists.
+// These functions replace the library's own lists.
 std::span<const boot::ProviderRecord* const> boot::provider_list() noexcept {
   static constexpr const ProviderRecord* kList[] = {&kMockProvider};
   return kList;

@@ -152,7 +152,7 @@ TEST_F(ProcessFailure, WhatComesLateFindsNothing) {
   expect_failed(start_receive(got, 1, 9), 1);
 }
 
-// A reply fails because the path has failed, and only its receive waits for it.
+// The receiver's reply fails because the path has failed, and only the receive waits for this reply.
 TEST_F(ProcessFailure, FoundByAnAnswer) {
   const auto sent = data_of(kLong);
   std::vector<unsigned char> got(kLong);
@@ -232,7 +232,7 @@ TEST_F(ProcessFailure, OfAWaitForAWordInMemory) {
   expect_ok(local);
 }
 
-// The same mechanism for communicators that are revoked.
+// Revoked communicators use the same mechanism.
 TEST_F(ProcessFailure, OfAContext) {
   std::vector<unsigned char> got(10);
   std::vector<unsigned char> other(10);

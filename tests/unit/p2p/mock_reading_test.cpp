@@ -20,7 +20,7 @@ class Reading : public OnMock {
                                .bytes_per_second = 1e9});
     OnMock::SetUp();
   }
-  // Expects that process 1's message is read, with the receiver's replies.
+  // Expects that the receiver reads process 1's message, and reports this to process 1.
   void expect_read() {
     got.assign(kLong, 0xee);
     Request* receive = start_receive(got, 1, 1);

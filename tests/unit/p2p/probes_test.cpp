@@ -125,8 +125,8 @@ TEST(Probes, Devices) {
   }
 }
 
-// If the network accepts device memory directly, autotuning decides between that and staged pieces, which are the first
-// choice.
+// If the network accepts device memory directly, autotuning decides between direct transfers and staged pieces; the
+// staged pieces are the first choice.
 TEST(Probes, DeviceMemoryOfOtherHosts) {
   transport::Caps caps = network_caps();
   caps.rendezvous = true;

@@ -72,7 +72,7 @@ TEST(Parts, SeveralCoresEach) {
   // Three cores per rank: two ranks in a domain of eight, as no rank spans domains while another place is free.
   EXPECT_EQ(placed(big(), 3, {.policy = Policy::kParts, .count = 3}),
             (Placement{cores(0, 2), cores(3, 5), cores(8, 10)}));
-  // Twenty ranks of three cores do not fit this way: domains hold 16, sockets 20.
+  // Twenty ranks of three cores do not fit this way: all domains together hold 16 of these ranks, the sockets 20.
   EXPECT_EQ(placed(big(), 20, {.policy = Policy::kParts, .count = 3})[2], cores(6, 8));
   EXPECT_EQ(placed(big(), 2, {.policy = Policy::kParts, .count = 2, .bind = Level::kNuma}),
             (Placement{cores(0, 7), cores(0, 7)}));

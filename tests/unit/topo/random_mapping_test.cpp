@@ -28,7 +28,7 @@ class Random {
   std::mt19937 engine_;
 };
 
-// Some CPUs of the machine may be forbidden.
+// Returns a machine, some of whose CPUs may be forbidden.
 Machine random_machine(Random& random) {
   const int sockets = random.number(1, 3), domains = random.number(1, 3), caches = random.number(1, 2),
             cores = random.number(1, 5), threads = random.number(1, 2);
@@ -147,8 +147,8 @@ TEST(RandomMappings, BunchFillsCoresInOrder) {
   }
 }
 
-// After any number of ranks, no socket has two more than another one with free cores, and the same is true for the
-// domains of a socket.
+// After any number of ranks, no socket has two ranks more than another socket that still has free cores. The same is
+// true for the domains of a socket.
 TEST(RandomMappings, ScatterKeepsPartsLevel) {
   Random random(5);
   for (int at = 0; at < kMachines; ++at) {

@@ -23,7 +23,7 @@ namespace {
 std::atomic<int> barriers{0};
 }
 
-// Comes before the C library's, and counts the barriers in all processes.
+// Replaces the C library's syscall(), and counts the membarrier calls (barriers in all processes).
 extern "C" long syscall(long number, ...) noexcept {
   using Syscall = long (*)(long, ...);
   static const auto real = reinterpret_cast<Syscall>(::dlsym(RTLD_NEXT, "syscall"));
@@ -39,7 +39,7 @@ extern "C" long syscall(long number, ...) noexcept {
 namespace hr::transport::shm {
 namespace {
 
-// Length of a sleep without a wake-up, and time for a woken thread on a busy machine.
+// Maximum length of a sleep, and time within which a woken thread must run, even on a busy machine.
 constexpr double kSleepSeconds = 30;
 constexpr double kSoonSeconds = 10;
 
@@ -85,7 +85,7 @@ TEST_F(DoorbellFixture, SleepReturnsAtOnceWhenRungBefore) {
   EXPECT_LT(slept(rings), kSoonSeconds);
 }
 
-// Between the ring and the sleep another thread arms, finds a message, and handles it.
+// Between the ring and the sleep, another thread arms the doorbell, finds a message, and handles it.
 TEST_F(DoorbellFixture, ARingBeforeTheSleepIsNotLostToThreadsThatArmAfterIt) {
   const std::uint32_t rings = bell->arm();
   bell->ring();
@@ -109,7 +109,7 @@ TEST_F(DoorbellFixture, NobodyArmedIsNotRung) {
   EXPECT_EQ(bell->state, after);
 }
 
-// A barrier interrupts every core of the machine, and only one runs at a time.
+// A barrier interrupts every core of the machine, and only one barrier runs at a time.
 TEST_F(DoorbellFixture, OneBarrierServesManySleeps) {
   barriers = 0;
   for (int i = 0; i < 1000; ++i) {

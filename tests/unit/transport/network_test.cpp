@@ -116,7 +116,7 @@ class Network : public ::testing::Test {
     return true;
   }
 
-  // Sends an empty message to the other side. A network may refuse it before it is connected.
+  // Sends an empty message to the other side. Repeats the call, because a network may refuse it before it is connected.
   bool sent(int from, const Header& header) {
     return until([&] { return side(from).send(1 - from, header, nullptr, 0).ok(); });
   }
@@ -157,7 +157,7 @@ TEST_F(Network, MessagesArriveInOrderWhateverTheirSizes) {
 
 TEST_F(Network, AMessageIsBuiltInPlace) {
   std::byte* slot = nullptr;
-  // A network may refuse it before it is connected.
+  // A network may refuse the reservation before it is connected.
   ASSERT_TRUE(until([&] { return (slot = side(0).reserve(1, 5000)) != nullptr; }));
   // This reservation is replaced by the next one.
   slot = side(0).reserve(1, 60000);

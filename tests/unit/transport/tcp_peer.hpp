@@ -22,7 +22,7 @@ inline constexpr int kPeer = 1;
 
 class TcpPeer {
  public:
-  // `handlers`: of the transport; must live as long as this.
+  // `handlers`: the transport's handlers; must live as long as this object.
   explicit TcpPeer(const Handlers& handlers) {
     static const boot::Processes processes{"test", 0, {0, 1}};
     const Job job{.rank = 0, .size = 2, .processes = processes, .job_id = "test", .late = true};
@@ -49,7 +49,7 @@ class TcpPeer {
   }
   // Connects with a proof, and waits for the answer.
   void connect() { socket_ = connect_to(0, nullptr); }
-  // Likewise to a channel, which may be null until this process has made it; returns the socket.
+  // Connects with a proof to a channel. `*channel` may be null until this process has created it. Returns the socket.
   [[nodiscard]] int connect_to(std::uint32_t number, const std::unique_ptr<Transport>* channel) {
     const int made = dial();
     const Hello hello = make_hello(key_, kPeer, number);

@@ -102,7 +102,7 @@ TEST(TcpHandshake, OnlyTheKeyProves) {
   }
 }
 
-// A connection that is refused or ended answers a read with its end, or a reset.
+// True if a read returns the end of the stream or a reset: the connection was refused or has ended.
 bool is_closed(int socket, Transport& transport) {
   const double end = now_seconds() + kLimit;
   std::byte byte;
@@ -126,7 +126,7 @@ TEST(TcpHandshake, AProofIsAcceptedOnce) {
   ::close(second);
 }
 
-// The name belongs to a process of another job, which this one does not know yet.
+// The name belongs to a process of another job, which this process does not know yet.
 TEST(TcpHandshake, ARecordedProofIsRefused) {
   const Handlers handlers = handlers_that_take();
   TcpPeer peer(handlers);
@@ -193,7 +193,7 @@ void wait_for(std::size_t count, Transport& transport) {
     transport.progress();
 }
 
-// The transport that a connection asks for, as long as the test runs.
+// Creates the channel that a connection asks for, if its number is below `offered`. Installed while this object exists.
 struct Asked {
   Asked(TcpPeer& peer, const Handlers& handlers, int offered) : peer(peer), handlers(handlers), offered(offered) {
     current = this;
@@ -283,7 +283,7 @@ TEST(TcpChannel, AChannelThatIsNotOfferedIsRefused) {
     ::close(made);
   }
   EXPECT_EQ(asked.made, nullptr);
-  // So is one of a process that is not in the job.
+  // A connection of a process that is not in the job is also closed.
   const Hello stranger = make_hello(peer.key(), 0x80000005, 1);
   const int made = peer.dial();
   ASSERT_EQ(::send(made, &stranger, sizeof stranger, 0), static_cast<ssize_t>(sizeof stranger));

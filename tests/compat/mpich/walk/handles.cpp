@@ -67,7 +67,7 @@ void datatypes() {
     CHECK_OK(MPI_Type_size(each.type, &bytes));
     CHECK_EQ(bytes, each.size);
     if ((each.type & 0xc0000000) == 0x40000000)
-      CHECK_EQ(each.type >> 8 & 0xff, each.size);  // MPICH's handle contains it
+      CHECK_EQ(each.type >> 8 & 0xff, each.size);  // MPICH's handle contains the size
     char name[MPI_MAX_OBJECT_NAME];
     int length = 0;
     CHECK_OK(MPI_Type_get_name(each.type, name, &length));
@@ -135,7 +135,7 @@ void communicators() {
   CHECK_OK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
   int members = 0;
   CHECK_OK(MPI_Comm_size(node, &members));
-  const char* here = std::getenv("MPI_LOCALNRANKS");  // the launcher may declare that they are on several hosts
+  const char* here = std::getenv("MPI_LOCALNRANKS");  // the launcher may declare several hosts
   CHECK_EQ(members, here != nullptr ? std::atoi(here) : size);
   CHECK_OK(MPI_Comm_free(&node));
   CHECK_EQ(node, MPI_COMM_NULL);
