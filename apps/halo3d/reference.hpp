@@ -20,10 +20,10 @@ class Reference {
   // `way`: direction in which the fields move.
   Reference(const Decomposition& decomposition, Initial initial, int way);
 
-  // Fills the own points with the initial fields, and the halos with a value that occurs nowhere else.
+  // Fills this rank's own points with the initial fields, and the halos with a value that occurs nowhere else.
   void fill(void* fields) const;
-  // Compares every own point and every face of the halo, bit for bit. Returns the first difference; empty if all values
-  // are correct.
+  // Compares each of this rank's own points and every face of the halo, bit for bit. Returns the first difference;
+  // empty if all values are correct.
   std::string compare(const void* fields, int steps) const;
 
  private:

@@ -82,7 +82,7 @@ class Run {
     backend_.upload(host_.data());
   }
 
-  // Checks the own points and, after one more exchange that is not timed, the halos.
+  // Checks this rank's own points and, after one more exchange that is not timed, the halos.
   void check(const Reference& reference, int steps) {
     const Times kept = times_;
     pattern_->exchange();

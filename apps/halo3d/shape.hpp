@@ -28,7 +28,7 @@ struct Box {  // lo inclusive, hi exclusive
 };
 
 struct Shape {
-  std::array<int, kAxes> points;  // own points, without the halo
+  std::array<int, kAxes> points;  // the rank's own points, without the halo
   int element_bytes;              // 4 or 8
 
   int length(int axis) const { return points[axis] + 2; }
@@ -41,7 +41,7 @@ struct Shape {
   std::size_t stride(int axis) const { return axis == 0 ? 1 : axis == 1 ? row() : plane(); }
 };
 
-// All own points.
+// All of the rank's own points.
 inline Box interior(const Shape& shape) {
   return {{1, 1, 1}, {shape.points[0] + 1, shape.points[1] + 1, shape.points[2] + 1}};
 }

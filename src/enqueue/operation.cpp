@@ -28,7 +28,7 @@ constexpr std::size_t kMostQueued = 512;
 // Maximum number of streams in which kernels wait at the same time. Each kernel has a few blocks, so together they
 // cannot fill the device. Other streams wait without kernels.
 constexpr int kMostWaitingStreams = 8;
-// Context in which devices are compared, beyond those of comm::ContextUse.
+// Context offset for the allgather of device IDs; follows the uses in comm::ContextUse.
 constexpr std::uint32_t kDeviceContext = comm::kSurvivorsContext + 3;
 
 // Collective. *own: set to true if all processes of the communicator have streams, each of a different device.

@@ -1,14 +1,15 @@
-// Partitioned communication (MPI 5.0 chapter 4): one persistent message, whose parts the sender marks as ready one at a
-// time, and whose receiver can test for the arrival of each of its own parts.
+// Partitioned communication (MPI 5.0 chapter 4): one persistent message, whose partitions the sender marks as ready one
+// at a time, and whose receiver can test for the arrival of each of its own partitions.
 //
 // The two sides match once, in the order of their init calls, by context, source and tag, separately from all other
-// messages (section 4.2.1). The sender sends an RTS at init; the matching receive answers with the tags of the parts.
-// From then on, a ready part is an ordinary message of the context for partitioned communication, so that its protocol
-// suits its memory, and the receiver has a receive posted for each part of the sender. A part of the sender that ends
-// within an element of the receiver's type is received into separate memory and unpacked.
+// messages (section 4.2.1). The sender sends an RTS at init; the matching receive answers with the tags of the sender's
+// partitions. From then on, each of these is an ordinary message once it is ready, in the context for partitioned
+// communication, so that its protocol suits its memory, and the receiver has a receive posted for each. A partition of
+// the sender that begins or ends within an element of the receiver's type is received into separate memory and
+// unpacked.
 //
-// The numbers of parts, counts and types of the two sides are independent; the bytes of all parts together must be
-// equal, or both sides get MPI_ERR_TRUNCATE.
+// The numbers of partitions, counts and types of the two sides are independent; the bytes of all partitions together
+// must be equal, or both sides get MPI_ERR_TRUNCATE.
 // Owner: the request owns the operation. Memory: as for other persistent requests. Threads: library lock.
 #pragma once
 

@@ -9,8 +9,8 @@ module boxes
   integer, parameter, public :: fields = 3            ! field f moves along axis f
   character, parameter, public :: axis_names(3) = ['x', 'y', 'z']
 
-  ! Along an axis, own points are numbered from 1 to `points`; 0 and points + 1 are the halo. Way 1 is towards higher
-  ! coordinates, way 2 towards lower ones.
+  ! Along an axis, the rank's own points are numbered from 1 to `points`; 0 and points + 1 are the halo. Way 1 is
+  ! towards higher coordinates, way 2 towards lower ones.
   type :: box
     type(MPI_Comm) :: comm
     integer :: ranks = 1, rank = 0

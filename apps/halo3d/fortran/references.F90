@@ -68,7 +68,7 @@ contains
     end if
   end function initial
 
-  ! Fills the own points, and the halos with halo_mark.
+  ! Fills this rank's own points, and the halos with halo_mark.
   subroutine fill(r, f)
     type(reference), intent(in) :: r
     real, intent(out) :: f(0:, 0:, 0:, :)
@@ -85,7 +85,7 @@ contains
     end do
   end subroutine fill
 
-  ! Returns a sentence about the first wrong own element after `steps`; empty if all are right.
+  ! Returns a sentence about the first wrong element at this rank's own points after `steps`; empty if all are right.
   function difference_inside(r, f, steps) result(sentence)
     type(reference), intent(in) :: r
     real, intent(in) :: f(0:, 0:, 0:, :)

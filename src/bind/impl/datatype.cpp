@@ -17,7 +17,8 @@ using layout::Datatype;
 
 CallForm form_of(bool large) { return large ? CallForm::kLarge : CallForm::kPlain; }
 
-// Fails if the counts of a type made by a _c constructor do not fit the plain form's arrays (section 5.1.13).
+// Fails if the plain form decodes a type made by a _c constructor that has counts: the plain form has no argument for
+// them (section 5.1.13).
 Status check_form(const Contents& contents, bool large) {
   if (large || contents.counts.empty()) return kOk;
   return fail(Errc::kType, "the datatype was made by a large-count constructor; decode it with the _c form");

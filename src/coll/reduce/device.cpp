@@ -1,6 +1,6 @@
 // Reduce on GPUs: each GPU combines its part of the vector, read from all buffers, and stores the result at the root.
-// The results of the others fill the root's link, so with three or more processes the root of a long vector combines
-// nothing.
+// With three or more processes and a long vector, the root combines nothing: the results from the others already
+// saturate its link.
 #include "coll/device/buffers.hpp"
 #include "coll/device/parts.hpp"
 #include "coll/reduction.hpp"

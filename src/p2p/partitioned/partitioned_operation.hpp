@@ -18,7 +18,7 @@
 
 namespace hr::p2p {
 
-// A part of the sender, sent as one message.
+// One of the sender's partitions, sent as one message.
 struct Part {
   layout::View view;  // its data in the buffer, or `aside`
   std::unique_ptr<std::byte[]>

@@ -6,11 +6,12 @@
 // messages if many are in flight at once. The fastest sample of each counts, as the process may lose its core during a
 // sample. The protocol changes only while no timed message is pending.
 //
-// Two times are measured: the transfer time, from the match of a ready-to-send message, or from the end of the previous
-// message, to the end of the message; and the interval from the end of one message to the end of the next. A message
-// that was read remotely leaves its cache lines with the wrong core, and the program's own loads and stores fetch them
-// back, which the transfer time does not include. If the program computes for long between messages, the intervals say
-// nothing about the protocols.
+// Measures two times. Transfer time: from the match of the RTS to the end of the message; if several timed messages are
+// in progress at once, the first to end counts from the first match, and each other one from the end of the message
+// that ended before it. Interval: from the end of one message to the end of the next. A message that was read remotely
+// leaves its cache lines with the wrong core, and the program's own loads and stores fetch them back, which the
+// transfer time does not include. If the program computes for long between messages, the intervals say nothing about
+// the protocols.
 //
 // A program changes, so a choice is measured again: after enough messages (a power of two) that trying the losing
 // protocol costs less than 1 % of their time, and after twice as many each time the choice is confirmed, up to

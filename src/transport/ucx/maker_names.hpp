@@ -7,7 +7,8 @@
 namespace hr::transport::ucx {
 
 inline constexpr ucs_memory_type_t kDeviceMemory = UCS_MEMORY_TYPE_CUDA;
-// Values of UCX_MODULES: all except device modules, and all except those of makers that this library does not use.
+// Values of UCX_MODULES. The first excludes all device modules, the second only those of vendors whose memory this
+// library does not pass to UCX.
 inline constexpr const char* kNoDeviceModules = "^cuda,rocm,ze";
 inline constexpr const char* kOwnDeviceModules = "^rocm,ze";
 // Value of UCX_TLS: excludes UCX's own paths within a host.

@@ -21,7 +21,7 @@ struct Made {
 class RandomTypes {
  public:
   explicit RandomTypes(std::uint64_t seed) : random_(seed) {}
-  // These bytes determine all choices (tests/fuzz); after their end, each choice is the smallest one.
+  // Takes all choices from these bytes (tests/fuzz); once they run out, each choice is its smallest possible value.
   explicit RandomTypes(std::span<const std::uint8_t> choices) : choices_(choices), by_choices_(true) {}
 
   // Creates an uncommitted type of at most about `most` entries.

@@ -1,5 +1,5 @@
-// Alongside a progress thread and other threads of the program: work without the lock, and wake-ups. The transport is
-// part of the test, so that only the test causes events.
+// Tests wake-ups, and work done without the lock, next to a progress thread and other threads of the program. Uses a
+// mock transport, so that only the test causes events.
 #include <gtest/gtest.h>
 
 #include <array>
