@@ -18,7 +18,7 @@ using mem::device::Current;
 constexpr std::size_t kMostBytes = 8192;
 constexpr std::size_t kMostPutBytes = 65536;
 constexpr const char* kPut = "hr_matched_put";
-// Context for the cards, beyond those of comm::ContextUse.
+// Context ID offset for the exchange of cards; follows the uses in comm::ContextUse.
 constexpr std::uint32_t kCardContext = comm::kSurvivorsContext + 2;
 // The slots follow the words.
 constexpr std::size_t kWordBytes = matched_slot(sizeof(MatchedWords));

@@ -17,7 +17,7 @@ using mem::device::Current;
 
 constexpr const char* kReady = "hr_matched_ready";
 constexpr const char* kCopy = "hr_matched_long_copy";
-// Context for the cards, beyond those of comm::ContextUse.
+// Context ID offset for the exchange of cards; follows the uses in comm::ContextUse.
 constexpr std::uint32_t kCardContext = comm::kSurvivorsContext + 4;
 // Shares begin at multiples of this number of elements, so that no 16-byte vector crosses from one share to the next.
 constexpr std::uint64_t kShareElements = 64;

@@ -18,7 +18,7 @@ constexpr std::size_t kMostBytes = std::size_t{4} << 20;
 // The slots follow the words.
 constexpr std::size_t kWordBytes = kMatchedAlignment;
 static_assert(sizeof(kernels::PairedWords) <= kWordBytes);
-// Context for the cards, beyond those of comm::ContextUse.
+// Context ID offset for the exchange of cards; follows the uses in comm::ContextUse.
 constexpr std::uint32_t kCardContext = comm::kSurvivorsContext + 1;
 // Cards have the message's tag with one more bit, which distinguishes the two directions.
 constexpr int kMostTag = 1 << 30;
