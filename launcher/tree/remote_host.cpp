@@ -203,7 +203,7 @@ void RemoteHost::on_closed(const std::string& cause) {
   writing_.close();
   if (timer_set_) loop_.cancel(timer_);
   timer_set_ = true;
-  // Without a cause, waits for the last output of the command, which explains more than the end of a pipe.
+  // Waits, unless a cause is known, for the last output of the command: it explains more than the end of a pipe.
   timer_ = loop_.after(cause_.empty() && pid_ > 0 ? kLastWords : milliseconds(0), [this] {
     timer_set_ = false;
     check_gone();

@@ -10,7 +10,7 @@
 namespace hr::counters {
 
 // The call after a timed one that took more than kLong ns (much longer than reading the clock takes) is timed as well.
-// After a shorter one, kOneOf - 1 calls of the function are not timed.
+// The kOneOf - 1 calls of the function after a shorter one are not timed.
 inline constexpr Value kLong = 5000;
 inline constexpr Value kOneOf = 1024;
 // Value of `timed_since` if only the waits of the call are timed.

@@ -44,6 +44,7 @@ struct Plan {
   std::vector<std::size_t> offsets;
   std::size_t control_bytes = 0;
   std::size_t bytes = 0;
+  bool contiguous = false;  // see is_contiguous()
 };
 
 bool allocates(const Window& window) {
@@ -58,7 +59,7 @@ Plan make_plan(const Window& window, const std::vector<Facts>& facts) {
   plan.control_bytes = up(plan.ranks.size() * sizeof(Control), kPage);
   plan.bytes = plan.control_bytes;
   if (!allocates(window)) return plan;
-  const bool consecutive = is_contiguous(window, facts);
+  plan.contiguous = is_contiguous(window, facts);
   std::size_t alignment = kLeastAlignment;
   for (const int rank : plan.ranks) {
     alignment = std::max(alignment, static_cast<std::size_t>(facts[static_cast<std::size_t>(rank)].alignment));
@@ -66,7 +67,7 @@ Plan make_plan(const Window& window, const std::vector<Facts>& facts) {
   for (const int rank : plan.ranks) {
     const auto bytes = static_cast<std::size_t>(facts[static_cast<std::size_t>(rank)].bytes);
     // Parts of a page or more begin at a page boundary, so that each page has one owner.
-    const std::size_t unit = consecutive ? 1 : bytes >= kPage ? std::max(alignment, kPage) : alignment;
+    const std::size_t unit = plan.contiguous ? 1 : bytes >= kPage ? std::max(alignment, kPage) : alignment;
     plan.offsets.push_back(up(plan.bytes, unit));
     plan.bytes = plan.offsets.back() + bytes;
   }
@@ -124,15 +125,14 @@ bool reserve_own(Window& window, const Plan& plan) {
   return true;
 }
 
-void place_members(Window& window, const Plan& plan, const std::vector<Facts>& facts, bool data) {
+void place_members(Window& window, const Plan& plan, bool data) {
   std::byte* const begin = window.file_->data();
-  const bool contiguous = is_contiguous(window, facts);
   for (std::size_t i = 0; i < plan.ranks.size(); ++i) {
     Member& member = window.member(plan.ranks[i]);
     member.control = reinterpret_cast<Control*>(begin) + i;
     if (!data) continue;
     // In a contiguous window, even an empty part has an address among the others (MPI 5.0 section 12.2.3).
-    member.base = member.bytes != 0 || contiguous ? begin + plan.offsets[i] : nullptr;
+    member.base = member.bytes != 0 || plan.contiguous ? begin + plan.offsets[i] : nullptr;
     member.path = plan.ranks[i] == window.rank() ? Path::kOwn : Path::kMapped;
   }
 }
@@ -181,7 +181,7 @@ Status share_memory(Window& window, const std::vector<Facts>& facts, bool* share
     keep_control_private(window);
     return kOk;
   }
-  place_members(window, plan, facts, *shared);
+  place_members(window, plan, *shared);
   window.shared_words_ = {reinterpret_cast<Control*>(window.file_->data()), plan.ranks.size()};
   if (!*shared) return kOk;
   window.updaters_ = window.shared_words_;

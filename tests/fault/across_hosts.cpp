@@ -32,8 +32,8 @@ void meet() {
   for (int each = 0; each < size; ++each) check(all[static_cast<std::size_t>(each)] == each, "wrong data");
 }
 
-// Before the last rank receives the first message from rank 0, it computes for longer than a silent host counts as
-// alive.
+// The last rank computes for longer than a silent host counts as alive, and then receives the first message from rank
+// 0.
 void answer_late() {
   constexpr double kSeconds = 2.5;  // HEADRACE_NETWORK_TIMEOUT is 1
   int value = -1;

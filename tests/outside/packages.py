@@ -133,7 +133,7 @@ ALL = [
          ["make", "-j{cpus}", "-C", "test", "libh5test.la"],
          ["make", "-j{cpus}", "-C", "testpar", *HDF5_TESTS, *HDF5_AGAIN]],
         [*(parallel(name, 1800 if name == "t_cache_image" else 900) for name in HDF5_TESTS),
-         Test("-".join(HDF5_AGAIN), ["sh", "-c", " && ".join(f"mpiexec --timeout {{limit}} -n {{ranks}} ./{name}" for name in HDF5_AGAIN)],
+         Test("-".join(HDF5_AGAIN), ["sh", "-c", " && ".join(" ".join(parallel(name).command) for name in HDF5_AGAIN)],
               by_code, 900)],
         tests_in="testpar"),
     Package(

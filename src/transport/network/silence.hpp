@@ -16,4 +16,17 @@ namespace hr::transport::network {
   return limit + std::min(limit, kMostGrace);
 }
 
+// Keepalive probes of TCP, in seconds: the first after half of HEADRACE_NETWORK_TIMEOUT without data, the others until
+// silence_seconds().
+struct Probes {
+  double first;
+  double between;
+  static constexpr int kCount = 3;
+};
+
+[[nodiscard]] inline Probes keepalive_probes() noexcept {
+  const double first = knobs().network_timeout / 2;
+  return {first, (silence_seconds() - first) / Probes::kCount};
+}
+
 }  // namespace hr::transport::network

@@ -24,10 +24,11 @@
 // sender that has issued kMostFences of them in vain clears both flags, so that a process that no longer sleeps costs
 // its senders nothing. In the same step it adds a ring, so that a thread whose barrier is still in progress does not
 // set kSettled. wake() releases and disarm() acquires, so that a woken thread sees the message for which it was woken.
-// Without membarrier the sleep is limited to kBlindSleepSeconds instead. The count of rings wraps after 2^32: a thread
-// that stayed between its check and its sleep for exactly that many rings would sleep until its timeout. Owner: the
-// process, which never destroys it; the memory is the segment's. Threads: announce(), ring() and wake() may be called
-// by any thread of any process; arm(), sleep() and disarm() by any thread of the owner, without the library lock.
+// The sleep is limited to kBlindSleepSeconds instead if there is no membarrier. The count of rings wraps after 2^32: a
+// thread that stayed between its check and its sleep for exactly that many rings would sleep until its timeout. Owner:
+// the process, which never destroys it; the memory is the segment's. Threads: announce(), ring() and wake() may be
+// called by any thread of any process; arm(), sleep() and disarm() by any thread of the owner, without the library
+// lock.
 #pragma once
 
 #include <atomic>

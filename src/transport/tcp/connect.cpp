@@ -88,13 +88,11 @@ void configure(int socket) noexcept {
 // notice, and the probes of hundreds of processes to one another would fill the system's queue of packets.
 void probe_host(int socket, const Interface& interface) noexcept {
   if (interface.is_loopback) return;
-  constexpr int kProbes = 3;
-  const double idle = knobs().network_timeout / 2;
-  const double between = (network::silence_seconds() - idle) / kProbes;
+  const network::Probes probes = network::keepalive_probes();
   set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
-  set(socket, IPPROTO_TCP, TCP_KEEPIDLE, std::max(1, static_cast<int>(idle)));
-  set(socket, IPPROTO_TCP, TCP_KEEPINTVL, std::max(1, static_cast<int>(between)));
-  set(socket, IPPROTO_TCP, TCP_KEEPCNT, kProbes);
+  set(socket, IPPROTO_TCP, TCP_KEEPIDLE, std::max(1, static_cast<int>(probes.first)));
+  set(socket, IPPROTO_TCP, TCP_KEEPINTVL, std::max(1, static_cast<int>(probes.between)));
+  set(socket, IPPROTO_TCP, TCP_KEEPCNT, network::Probes::kCount);
 }
 
 // Returns the number of bytes up to which collecting frames pays: several fit into a segment of the connection. Longer
@@ -119,7 +117,7 @@ Status Tcp::set_peer_address(int proc, const std::string& address) {
   }
   names_.add(proc);
   unwatched_.add(proc);
-  // That process may have connected before this one learnt its name.
+  // Names connections that the process made before this one learnt its name.
   for (Connection* const each : std::vector(unproven_)) {
     if (each->stage == Stage::kUnnamed) name(*each);
   }

@@ -171,7 +171,7 @@ void Tcp::consume(Peer& peer, std::size_t bytes) {
   }
 }
 
-// Without this call, the system sends what it has collected after 0.2 s.
+// Lets the system send what it has collected, which it otherwise does after 0.2 s.
 void Tcp::push() {
   burst_ = 0;
   for (Peer* const each : std::exchange(collecting_, {})) {

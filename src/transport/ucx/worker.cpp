@@ -43,14 +43,12 @@ Settings our_settings(bool loopback_alone) {
   // Over TCP the segments of a rendezvous are messages, for which UCX uses one network by default.
   const std::string rails = std::to_string(chosen.network_rails != 0 ? chosen.network_rails : kRails);
   for (const char* kind : {"MAX_RNDV_RAILS", "MAX_EAGER_RAILS"}) all.emplace_back(kind, rails);
-  // A silent peer is probed after half of the user's limit, and repeatedly until it counts as failed.
-  const double limit = chosen.network_timeout;
-  const double last = network::silence_seconds();
-  all.emplace_back("KEEPALIVE_INTERVAL", microseconds(limit / 4));
-  all.emplace_back("TCP_KEEPIDLE", microseconds(limit / 2));
-  all.emplace_back("TCP_KEEPINTVL", microseconds((last - limit / 2) / 3));
-  all.emplace_back("TCP_KEEPCNT", "3");
-  all.emplace_back("TCP_USER_TIMEOUT", microseconds(last));
+  const network::Probes probes = network::keepalive_probes();
+  all.emplace_back("KEEPALIVE_INTERVAL", microseconds(chosen.network_timeout / 4));
+  all.emplace_back("TCP_KEEPIDLE", microseconds(probes.first));
+  all.emplace_back("TCP_KEEPINTVL", microseconds(probes.between));
+  all.emplace_back("TCP_KEEPCNT", std::to_string(network::Probes::kCount));
+  all.emplace_back("TCP_USER_TIMEOUT", microseconds(network::silence_seconds()));
   return all;
 }
 

@@ -223,7 +223,7 @@ void matched_move(const Table& table, const Kernels& kernels, const MatchedMove&
     lane.fill(from, 1, 0, 0, 2);
     CHECK_OK(MPIX_Runall_enqueue(1, &request, lane.comm()));
   };
-  // Without kernels that wait, the library's thread executes the operation.
+  // The library's thread executes the operation if kernels do not wait.
   const char* const waits = std::getenv("HEADRACE_STREAM_WAITS");
   const bool by_streams = lane.size <= gpu::device_count() && (waits == nullptr || std::strcmp(waits, "kernel") == 0);
   const std::string what = std::string("kernel and ") + move.name + " of " + std::to_string(bytes) + " B, " +
@@ -277,8 +277,8 @@ void matched(const check::Environment& mpi, const Table& table, const Kernels& k
 void run(const check::Environment& mpi, bool brief, bool only_matched, bool only_general) {
   const Kernels kernels;
   const Table table(mpi, brief);
-  // Between hosts, a long vector takes a tenth of a second.
-  const std::size_t most = std::size_t{1} << (brief || only_general ? 20 : 26);
+  // A long vector takes a tenth of a second between hosts.
+  const std::size_t most = std::size_t{1} << (brief || !check::one_host() ? 20 : 26);
   Buffer from(most, MemoryKind::kDevice), to(most, MemoryKind::kDevice);
   gpu::synchronize();
   table.head();

@@ -147,8 +147,8 @@ TEST(RandomMappings, BunchFillsCoresInOrder) {
   }
 }
 
-// After any number of ranks, no socket has two ranks more than another socket that still has free cores. The same is
-// true for the domains of a socket.
+// No socket ever has two ranks more than another socket that still has free cores, after any number of ranks. The same
+// is true for the domains of a socket.
 TEST(RandomMappings, ScatterKeepsPartsLevel) {
   Random random(5);
   for (int at = 0; at < kMachines; ++at) {
