@@ -83,6 +83,7 @@ struct Engine {
   FileStates<Engine> file_states;
   int processes_on_node = 1;    // number of processes that share the machine's cores
   bool oversubscribed = false;  // true if this node has more processes than cores
+  bool polls_network = false;   // a round of progress polls a transport to other hosts
 };
 
 inline constinit LayerState<Engine> the_engine;

@@ -54,6 +54,7 @@ constexpr unsigned kSpinSharedPolled = 1;  // the writer of the awaited word may
 // Longer than it takes to wake a sleeper; otherwise two processes that exchange messages would repeatedly put each
 // other to sleep.
 constexpr unsigned kSpinBesideLoad = 1500;
+constexpr unsigned kSpinBesideLoadOnNetwork = 64;  // a round is a system call
 constexpr unsigned kLookEvery = 512;
 constexpr unsigned kSpinAlone = 20000;
 constexpr unsigned kYieldsAlone = 20000;
@@ -236,7 +237,8 @@ void set_spin_limits() noexcept {
   const bool shared = is_shared();
   const bool loaded = is_loaded();
   const unsigned spins_shared = progress.polled_waits > 0 ? kSpinSharedPolled : kSpinShared;
-  progress.spin_rounds = chosen != 0 ? chosen : shared ? spins_shared : loaded ? kSpinBesideLoad : kLookEvery;
+  const unsigned spins_loaded = engine()->polls_network ? kSpinBesideLoadOnNetwork : kSpinBesideLoad;
+  progress.spin_rounds = chosen != 0 ? chosen : shared ? spins_shared : loaded ? spins_loaded : kLookEvery;
   progress.calls_before_pause = shared ? kAsksShared : loaded ? kAsksBesideLoad : kAsksAlone;
 }
 
