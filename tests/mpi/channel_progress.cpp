@@ -53,12 +53,18 @@ void send_continues() {
                   CHECK_OK(MPI_Probe(1, 1, comm, MPI_STATUS_IGNORE));
                   receive(comm);
                 }},
-               {"MPI_Waitany", [](MPI_Comm comm) {
+               {"MPI_Waitany",
+                [](MPI_Comm comm) {
                   MPI_Request request;
                   CHECK_OK(MPI_Irecv(nullptr, 0, MPI_CHAR, 1, 1, comm, &request));
                   int index = -1;
                   CHECK_OK(MPI_Waitany(1, &request, &index, MPI_STATUS_IGNORE));
                   CHECK_EQ(index, 0);
+                }},
+               {"MPI_Test", [](MPI_Comm comm) {
+                  MPI_Request request;
+                  CHECK_OK(MPI_Irecv(nullptr, 0, MPI_CHAR, 1, 1, comm, &request));
+                  for (int done = 0; done == 0;) CHECK_OK(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
                 }}};
   MPI_Comm comms[2];
   for (MPI_Comm& each : comms) CHECK_OK(MPI_Comm_dup(MPI_COMM_WORLD, &each));

@@ -60,6 +60,7 @@ void give_way() {
   tests.pauses = closely ? tests.pauses + 1 : 0;
   if (closely && (is_loaded() || tests.pauses > kYieldsShared)) {
     nap(kShortestNap);
+    if (progress_others()) tests.pauses = 0;
   } else {
     yield_core();
   }
