@@ -128,6 +128,12 @@ FAKE_API Result cuDeviceGetAttribute(int* value, int attribute, int device) {
     case 33:  // PCI_BUS_ID
       *value = physical_of(device) + 1;
       break;
+    case 36:  // MEMORY_CLOCK_RATE, kHz
+      *value = 3'000'000;
+      break;
+    case 37:  // GLOBAL_MEMORY_BUS_WIDTH
+      *value = 6144;
+      break;
     case 75:  // COMPUTE_CAPABILITY_MAJOR
       *value = 9;
       break;

@@ -218,6 +218,12 @@ FAKE_HIP hipDeviceGetAttribute(int* value, int attribute, int device) {
   if (const Result result = start(); result != kSuccess) return done(result);
   if (!fake_cuda::valid_device(device)) return done(fake_cuda::kInvalidDevice);
   switch (attribute) {
+    case 59:  // MemoryBusWidth
+      *value = 8192;
+      break;
+    case 60:  // MemoryClockRate, kHz
+      *value = 1'600'000;
+      break;
     case 63:  // MultiprocessorCount
       *value = 4;
       break;

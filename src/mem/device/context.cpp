@@ -9,6 +9,7 @@
 #include "base/clock.hpp"
 #include "base/knobs.hpp"
 #include "base/log.hpp"
+#include "mem/device/costs.hpp"
 #include "mem/device/deferred_free.hpp"
 #include "mem/device/device_buffer.hpp"
 #include "mem/device/device_links.hpp"
@@ -186,6 +187,7 @@ Status Context::open(ContextHandle handle, int device, Context** context) {
     HR_DEVICE(device, stream_create, (&made->stream_, kStreamDefault, kHighestPriority), "in context %p", handle);
     HR_DEVICE(device, event_create, (&made->event_, kEventDisableTiming), "in context %p", handle);
     (void)driver().device_get_attribute(&made->multiprocessors_, kDeviceMultiprocessorCount, device);
+    if (contexts.empty()) set_costs(device);
     DriverEpoch::track(cheapest_call(made->stream_, made->event_) / 4 * 3);
   }
   *context = made.get();

@@ -136,16 +136,24 @@ Result pci_address(int device, int attribute, int* value) {
 }
 
 Result device_get_attribute(int* value, int attribute, int device) {
+  constexpr int kMemoryWidth = 59;          // hipDeviceAttributeMemoryBusWidth
+  constexpr int kMemoryClock = 60;          // hipDeviceAttributeMemoryClockRate
   constexpr int kMultiprocessorCount = 63;  // hipDeviceAttributeMultiprocessorCount
+  const auto ask = [value, device](int which) {
+    const QuietCalls quietly;
+    return quietly(runtime().hipDeviceGetAttribute(value, which, device));
+  };
   switch (attribute) {
     case device::kDevicePciDomain:
     case device::kDevicePciBus:
     case device::kDevicePciDevice:
       return pci_address(device, attribute, value);
-    case device::kDeviceMultiprocessorCount: {
-      const QuietCalls quietly;
-      return quietly(runtime().hipDeviceGetAttribute(value, kMultiprocessorCount, device));
-    }
+    case device::kDeviceMultiprocessorCount:
+      return ask(kMultiprocessorCount);
+    case device::kDeviceMemoryClock:
+      return ask(kMemoryClock);
+    case device::kDeviceMemoryWidth:
+      return ask(kMemoryWidth);
     case device::kDeviceMps:  // queues of several processes run concurrently
       *value = 1;
       return device::kSuccess;
