@@ -42,6 +42,7 @@ BENCHMARKS = {b.name: b for b in (
     Benchmark("threads", "threads", "8,4K"),
     Benchmark("one_sided", "one_sided", "8,512,4K,64K,1M"),
     Benchmark("startup", "startup", pairs=False, times_job=True),
+    Benchmark("startup_collectives", "startup", arguments=("--collectives",), pairs=False, times_job=True),
     Benchmark("spawn", "spawn", pairs=False),
     Benchmark("files", "files", "1M,64M", pairs=False),
 )}
