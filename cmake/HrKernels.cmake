@@ -19,7 +19,8 @@ include_guard(GLOBAL)
 
 set(HR_FAKE_CUDA_DIR ${CMAKE_BINARY_DIR}/fake_cuda CACHE INTERNAL "where the fake driver and host kernels are built")
 set(HR_FAKE_HIP_DIR ${CMAKE_BINARY_DIR}/fake_hip CACHE INTERNAL "where the fake HIP runtime is built")
-set(HR_KERNELS_INCLUDE ${CMAKE_CURRENT_LIST_DIR}/../kernels CACHE INTERNAL "portability.hpp")
+get_filename_component(HR_KERNELS_INCLUDE ${CMAKE_CURRENT_LIST_DIR}/../kernels ABSOLUTE CACHE)  # portability.hpp
+set(HR_KERNELS_INCLUDE ${HR_KERNELS_INCLUDE} CACHE INTERNAL "")
 set(HR_FATBIN_TEMPLATE ${CMAKE_CURRENT_LIST_DIR}/fatbin.S.in CACHE INTERNAL "assembly that embeds an image")
 
 set(HEADRACE_CUDA_ARCHITECTURES 80 90 CACHE STRING "Compute capabilities of the kernels, from 80 on; devices of others from 90 on use PTX")
@@ -82,8 +83,9 @@ function(_hr_find_amd_clang result)
   message(STATUS "Headrace: kernels for AMD GPUs compiled by ${HEADRACE_AMD_CLANG}")
 endfunction()
 
-# Compiles `unit` for each architecture, and sets HR_BUNDLE_ENTRIES, HR_BUNDLE_BODIES and <objects> in the caller's scope.
-function(_hr_code_objects name unit sources objects)
+# Compiles `unit` for each architecture with the options `include`, and sets HR_BUNDLE_ENTRIES, HR_BUNDLE_BODIES and <objects>
+# in the caller's scope.
+function(_hr_code_objects name unit include sources objects)
   set(${objects} "" PARENT_SCOPE)
   set(HR_BUNDLE_COUNT 0 PARENT_SCOPE)
   set(HR_BUNDLE_ENTRIES "" PARENT_SCOPE)
@@ -109,8 +111,8 @@ function(_hr_code_objects name unit sources objects)
     set(object ${CMAKE_CURRENT_BINARY_DIR}/${name}.${architecture}.co)
     add_custom_command(
       OUTPUT ${object}
-      COMMAND ${clang} ${HR_AMD_OPTIONS} --offload-arch=${architecture} -I${HR_KERNELS_INCLUDE} -MD -MF ${object}.d
-        -MT ${object} -o ${object} ${unit}
+      COMMAND ${CMAKE_CXX_COMPILER_LAUNCHER} ${clang} -c ${HR_AMD_OPTIONS} --offload-arch=${architecture} ${include} -MD
+        -MF ${object}.d -MT ${object} -o ${object} ${unit}
       DEPENDS ${unit} ${sources}
       DEPFILE ${object}.d
       COMMENT "clang ${name}.${architecture}.co" VERBATIM)
@@ -138,13 +140,19 @@ function(hr_fatbin name)
   endif()
   get_property(nvcc GLOBAL PROPERTY HR_NVCC)
 
-  # All sources form one translation unit, which avoids device linking.
+  # All sources form one translation unit, which avoids device linking. It names no directories, so that ccache finds it
+  # from every checkout; ccache needs -c, which changes nothing here.
   set(unit ${CMAKE_CURRENT_BINARY_DIR}/${name}_kernels.cu)
   set(text "")
+  set(include -I${HR_KERNELS_INCLUDE})
   foreach(source IN LISTS ARG_SOURCES)
     get_filename_component(path ${source} ABSOLUTE)
-    string(APPEND text "#include \"${path}\"\n")
+    get_filename_component(directory ${path} DIRECTORY)
+    get_filename_component(file ${path} NAME)
+    string(APPEND text "#include \"${file}\"\n")
+    list(APPEND include -I${directory})
   endforeach()
+  list(REMOVE_DUPLICATES include)
   file(GENERATE OUTPUT ${unit} CONTENT "${text}")
 
   set(HR_NAME ${name})
@@ -164,7 +172,7 @@ function(hr_fatbin name)
     endforeach()
     add_custom_command(
       OUTPUT ${HR_IMAGE}
-      COMMAND ${nvcc} --fatbin -O3 -Xfatbin -compress-all ${HEADRACE_NVCC_FLAGS} -std=c++17 -I${HR_KERNELS_INCLUDE}
+      COMMAND ${CMAKE_CXX_COMPILER_LAUNCHER} ${nvcc} -c --fatbin -O3 -Xfatbin -compress-all ${HEADRACE_NVCC_FLAGS} -std=c++17 ${include}
         ${architectures} -gencode arch=compute_90,code=compute_90
         -MD -MF ${HR_IMAGE}.d -o ${HR_IMAGE} ${unit}
       DEPENDS ${unit} ${ARG_SOURCES}
@@ -173,7 +181,7 @@ function(hr_fatbin name)
     list(APPEND images ${HR_IMAGE})
   endif()
   if(ARG_AMD)
-    _hr_code_objects(${name} ${unit} "${ARG_SOURCES}" objects)
+    _hr_code_objects(${name} ${unit} "${include}" "${ARG_SOURCES}" objects)
     list(APPEND images ${objects})
   endif()
   set_source_files_properties(${assembly} PROPERTIES OBJECT_DEPENDS "${images}")
@@ -185,7 +193,7 @@ function(hr_fatbin name)
   if(HEADRACE_TESTS)
     set_source_files_properties(${unit} PROPERTIES LANGUAGE CXX)
     add_library(${name}_host_kernels SHARED ${unit})
-    target_include_directories(${name}_host_kernels PRIVATE ${HR_KERNELS_INCLUDE})
+    target_compile_options(${name}_host_kernels PRIVATE ${include})
     # A misaligned access ends the program, as on the device.
     target_compile_options(${name}_host_kernels PRIVATE -fsanitize=alignment -fsanitize-undefined-trap-on-error
                            -ftls-model=initial-exec)  # LeakSanitizer cannot read opened libraries' thread-locals

@@ -6,6 +6,7 @@
 #   none.
 # - Looks up a precompiled header by the contents of its headers alone (CCACHE_DEPEND). By its preprocessed text, ccache
 #   would also accept one whose headers had other comments, and GCC would then include each of them a second time.
+# - Identifies nvcc by its contents: each checkout installs its own.
 export CCACHE_BASEDIR="${CCACHE_BASEDIR-$1}"
 export CCACHE_SLOPPINESS="${CCACHE_SLOPPINESS-pch_defines,time_macros,include_file_mtime,include_file_ctime}"
 shift
@@ -17,5 +18,7 @@ case "$*" in
   export CCACHE_DEPEND=1
   # The rules above have changed before, so entries that were made under older ones must not match.
   export CCACHE_EXTRAFILES="$0" ;;
+*/nvcc\ *)
+  export CCACHE_COMPILERCHECK=content ;;
 esac
 exec "$@"
