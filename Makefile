@@ -104,7 +104,7 @@ WITH_PEERS = HEADRACE_PEERS=$${HEADRACE_PEERS:-$(CURDIR)/$(PEERS)}
 
 # The tier of a test is declared next to it: cmake/HrTest.cmake.
 test: $(BUILT)
-	@$(BUILD_TESTS)
+	@$(BUILD_TESTS) || { echo "0 passed, 1 failed, 0 skipped"; exit 1; }
 	@HR_MONITOR=required HR_DOCS=required $(WITH_PEERS) scripts/run-tier.sh $(BUILD) change $(CTEST_OPTIONS)
 
 test-tiers: $(BUILT) peers packaging-packages $(VENV)/.packaging $(ENVIRONMENT_MODULES)/.ready

@@ -5,11 +5,11 @@ set -u
 environment=$1
 build=$2
 shift 2
-mkdir -p "$build"
+mkdir -p "$build" || exit 1
 log=$build/pip-install.txt
 
 begun=$(date +%s)
-: >"$log"  # must exist before its reader starts
+true >"$log" || { echo "pip-install.sh: cannot write $log" >&2; exit 1; }  # must exist before its reader starts
 "$environment/bin/pip" install -v --no-build-isolation --no-deps --force-reinstall -C "build-dir=$build" "$@" . >"$log" 2>&1 &
 pip=$!
 tail -n +1 -f --pid=$pip "$log" | grep --line-buffered -E '^ *\[[0-9]+/[0-9]+\]|(warning|error):|Headrace:' || true

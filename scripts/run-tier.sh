@@ -18,7 +18,7 @@ case $tier in
   *) echo "run-tier.sh: no tier '$tier'; there are change, all and as_hosts" >&2; exit 2 ;;
 esac
 totals=$build/totals.txt
-: >"$totals" || exit 1
+true >"$totals" || { echo "run-tier.sh: cannot write $totals" >&2; echo "0 passed, 1 failed, 0 skipped"; exit 1; }
 status=0
 # shellcheck disable=SC2086  # lists of words
 if [ "$one_host" != none ]; then

@@ -1,0 +1,104 @@
+"""The scripts behind `make test`, with a stub in place of ctest, pip or the package index: each failure has a sentence, totals,
+and a non-zero exit code."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FAILED = "0 passed, 1 failed, 0 skipped"
+
+
+class Scripts(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.build = self.folder / "build"
+        self.build.mkdir()
+        (self.build / "CTestTestfile.cmake").touch()
+
+    def stub(self, name, text):
+        path = self.folder / "bin" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"#!/bin/sh\n{text}\n")
+        path.chmod(0o755)
+
+    def run_script(self, *command):
+        environment = {**os.environ, "PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}"}
+        return subprocess.run(list(map(str, command)), cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60)
+
+    def run_tests(self, *options):
+        return self.run_script(ROOT / "scripts/run-tests.sh", self.build, *options)
+
+    def expect_failure(self, ran, sentence):
+        self.assertNotEqual(ran.returncode, 0, ran.stdout + ran.stderr)
+        self.assertRegex(ran.stderr, sentence)
+
+    def test_totals_of_tests(self):
+        self.stub("ctest", "echo '1/3 Test #1: one ....   Passed    0.50 sec'; echo '2/3 Test #2: two ...***Failed   61.25 sec'\n"
+                           "echo '3/3 Test #3: three ...***Skipped 0.01 sec'; echo '67% tests passed, 1 tests failed out of 3'; exit 8")
+        ran = self.run_tests()
+        self.assertEqual(ran.returncode, 8)
+        self.assertEqual(ran.stdout.splitlines()[-1], "1 passed, 1 failed, 1 skipped")
+        self.assertRegex(ran.stdout, r"(?s)30 slowest.*61\.2  two\n *0\.5  one")
+
+    def test_a_test_that_hangs_counts_as_failed(self):
+        self.stub("ctest", "echo '1/1 Test #1: slow ...***Timeout  60.02 sec'; echo '0% tests passed, 1 tests failed out of 1'; exit 8")
+        ran = self.run_tests()
+        self.assertEqual((ran.returncode, ran.stdout.splitlines()[-1]), (8, FAILED))
+
+    def test_no_test_ran(self):
+        self.stub("ctest", "echo 'No tests were found!!!'; exit 0")
+        ran = self.run_tests()
+        self.expect_failure(ran, "no test ran")
+        self.assertEqual(ran.stdout.splitlines()[-1], FAILED)
+
+    def test_a_build_directory_without_tests(self):
+        (self.build / "CTestTestfile.cmake").unlink()
+        ran = self.run_tests()
+        self.expect_failure(ran, "holds no tests; configure with -DHEADRACE_TESTS=ON")
+        self.assertEqual(ran.stdout.splitlines()[-1], FAILED)
+
+    def test_a_log_that_cannot_be_written(self):
+        (self.build / "test-output.txt").mkdir()
+        ran = self.run_tests()
+        self.expect_failure(ran, "cannot write .*test-output.txt")
+        self.assertEqual(ran.stdout.splitlines()[-1], FAILED)
+
+    def install(self, text):
+        self.stub("pip", f"echo '{text}'; exit 1")
+        return self.run_script(ROOT / "scripts/pip-install.sh", self.folder, self.folder / "new")
+
+    def test_a_full_disk(self):
+        self.expect_failure(self.install("fatal error: error writing to x.s: No space left on device"), "the disk of .* is full")
+
+    def test_a_build_directory_of_another_compiler(self):
+        for text in ("x.gch: not used because `-O2 is defined", "x.gch: created by a different GCC executable",
+                     "CMakeCache.txt directory /a is different"):
+            self.expect_failure(self.install(text), "is of another compiler, other options or another place; remove it")
+
+    def test_a_missing_package(self):
+        self.stub("dpkg-query", "exit 1")
+        self.stub("id", "echo 1000")
+        self.stub("sudo", "exit 1")
+        self.expect_failure(self.run_script(ROOT / "scripts/install-packages.sh", "libhwloc-dev"),
+                            "needed and missing: libhwloc-dev\nInstall them .*run make again")
+
+    def test_ci_ends_with_totals(self):
+        """Without peers, without a build."""
+        tree = self.folder / "tree"
+        (tree / ".ci").mkdir(parents=True)
+        shutil.copy(ROOT / ".ci/run", tree / ".ci/run")
+        subprocess.run(["git", "init", "-q", tree], check=True)
+        self.stub("make", "echo \"make: *** [$1] Error 1\"; exit 2")
+        ran = self.run_script(tree / ".ci/run")
+        self.assertNotEqual(ran.returncode, 0)
+        self.assertEqual(ran.stdout.splitlines()[-1], FAILED)
+        self.assertIn("ci: other MPI libraries were not installed", ran.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
