@@ -262,6 +262,7 @@ def main():
                         "outside, outside2, change, change2")
     parser.add_argument("--limit", type=float, default=3600, help="seconds after which nothing runs")
     parser.add_argument("--times", type=int, default=1, help="runs each part so often")
+    parser.add_argument("--share", type=int, default=1, metavar="N", help="N batches of tests share each pair of CPUs, as a load")
     arguments = parser.parse_intermixed_args()
     begun = time.monotonic()
     logs = arguments.logs.absolute()
@@ -280,7 +281,8 @@ def main():
     wanted = {name: queue.add(name, table[name], seconds_of) for name in names}
     cores = sorted(os.sched_getaffinity(0))
     pairs = [f"{a},{b}" for a, b in zip(cores[::2], cores[1::2])]
-    threads = [threading.Thread(target=work, args=(queue, table, worker, cpus)) for worker, cpus in enumerate(pairs)]
+    workers = enumerate(pairs * arguments.share)
+    threads = [threading.Thread(target=work, args=(queue, table, worker, cpus)) for worker, cpus in workers]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -63,6 +63,7 @@ leave_out_label "they need Slurm, sshd and other packages in hosts of namespaces
 leave_out_label "they run the peers' libraries of the package index" compat
 leave_out "they drive a browser, or build the page with npm" '^monitor_(browser|assets)'
 leave_out "they need pyarrow" '^monitor_export'
+leave_out "they compile with clang" '^(gpu_code_objects|offload_amd)'
 setpriv --reuid 54321 --clear-groups test -r "$source/README.md" 2>/dev/null ||
   leave_out_label "other users may not read the tree here" strangers
 command -v gfortran >/dev/null || leave_out "no Fortran compiler here" '^(fortran_|laplace2d)'
