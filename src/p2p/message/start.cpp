@@ -60,8 +60,7 @@ void list_transports() {
   state.transports.assign(active.begin(), active.end());
   if (state.failure_watch != nullptr) state.transports.push_back(state.failure_watch.get());
   state.sleeper.open(state.transports);
-  state.polls_network =
-      std::ranges::any_of(active, [&state](const auto* each) { return !each->reaches(state.rank); });
+  state.polls_network = std::ranges::any_of(active, [&state](const auto* each) { return !each->reaches(state.rank); });
   list_round_watch();
 }
 
