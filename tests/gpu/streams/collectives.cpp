@@ -126,8 +126,10 @@ class Collective {
            static_cast<std::size_t>(plan_.counts.front()) * plan_.type.bytes % 16 == 0;
   }
   [[nodiscard]] std::string text() const {
-    return std::string(kNames[static_cast<int>(plan_.kind)]) + " of " + std::to_string(plan_.counts.front()) + " " +
-           plan_.type.name + (plan_.in_place ? ", in place" : "") + ", " + std::to_string(plan_.from) + " and " +
+    std::string counts;
+    for (const int each : plan_.counts) counts += (counts.empty() ? "" : " + ") + std::to_string(each);
+    return std::string(kNames[static_cast<int>(plan_.kind)]) + " of " + counts + " " + plan_.type.name +
+           (plan_.in_place ? ", in place" : "") + ", " + std::to_string(plan_.from) + " and " +
            std::to_string(plan_.to) + " elements into its buffers, root " + std::to_string(plan_.root) + ", ";
   }
 
