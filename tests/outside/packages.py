@@ -187,6 +187,7 @@ ALL = [
           "grep -E '^(bcast|reduce|allreduce|gather|scatter|allgather)(length|op)' testlist >{build}/errors/coll/testlist.checked"]],
         [*[mpich(name) for name in ("attr", "coll", "comm", "datatype", "errhan", "group", "info", "init", "io", "mpi_t", "part",
                                     "pt2pt", "rma", "spawn", "topo", "threads", "errors")],
+         mpich("threads", "testlist", "HEADRACE_CHANNELS=4"),
          mpich("errors/coll", "testlist.checked", "HEADRACE_CHECK=full")],
         settings={"MPITEST_CLEANUP": "0", "MPITEST_TIMEOUT": "300", "MPITEST_MPIEXECARG": "--usize 40"}),
 ]
