@@ -286,7 +286,11 @@ class Store {
     }
   }
 
+  // Prints the note on rank 0 only, as all ranks have the same environment, and outside jobs.
   static void note_former(const char* where, std::string_view former, std::string_view name) {
+    for (const char* const rank : {environment("PMI_RANK"), environment("PMIX_RANK")}) {
+      if (rank != nullptr && std::string_view(rank) != "0") return;
+    }
     std::fprintf(stderr, "[headrace] %s: %.*s is called %.*s now; the old name is accepted until the next release\n",
                  where, static_cast<int>(former.size()), former.data(), static_cast<int>(name.size()), name.data());
   }

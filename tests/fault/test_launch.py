@@ -83,6 +83,42 @@ class Files(LaunchTest):
                 self.assert_ended(result, 0, words)
 
 
+class OldNames(LaunchTest):
+    """Settings under their names of earlier versions are accepted, and a note names the present ones."""
+
+    @staticmethod
+    def setting(result: subprocess.CompletedProcess, name: str) -> list[str]:
+        return next(line for line in result.stdout.splitlines() if line.startswith(name + " ")).split()[1:3]
+
+    def test_in_the_environment(self):
+        result = run("--config", env={**os.environ, "HEADRACE_CUDA_IPC": "off"})
+        self.assert_ended(result, 0)
+        self.assertEqual(result.stderr, "[headrace] environment: HEADRACE_CUDA_IPC is called HEADRACE_DEVICE_IPC now; "
+                                        "the old name is accepted until the next release\n")
+        self.assertEqual(self.setting(result, "device_ipc"), ["off", "environment"])
+
+    def test_in_the_file(self):
+        with tempfile.NamedTemporaryFile("w", prefix="headrace-test-", suffix=".conf") as file:
+            file.write("# of an earlier version\ncuda_attend_bytes = 4K\n")
+            file.flush()
+            result = run("--config", env={**os.environ, "HEADRACE_CONFIG_FILE": file.name})
+            self.assert_ended(result, 0)
+            self.assertEqual(result.stderr, f"[headrace] {file.name}:2: cuda_attend_bytes is called "
+                                            "device_resident_copy_bytes now; the old name is accepted until the next release\n")
+            self.assertEqual(self.setting(result, "device_resident_copy_bytes"), ["4096", "file"])
+
+    def test_with_the_present_name(self):
+        result = run("--config", env={**os.environ, "HEADRACE_CUDA_IPC": "auto", "HEADRACE_DEVICE_IPC": "off"})
+        self.assert_ended(result, 0, "HEADRACE_CUDA_IPC is called HEADRACE_DEVICE_IPC now")
+        self.assertEqual(self.setting(result, "device_ipc"), ["off", "environment"])
+
+    def test_in_a_job(self):
+        result = run("-n", "3", os.environ["HR_EARLY_EXIT"], "none", env={**os.environ, "HEADRACE_CUDA_IPC": "off"})
+        self.assert_ended(result, 0)
+        self.assertEqual(result.stderr.count("HEADRACE_CUDA_IPC is called HEADRACE_DEVICE_IPC now"), 2,
+                         "one of mpiexec, and one of rank 0: " + result.stderr)
+
+
 class Words(LaunchTest):
     """Messages from a rank to its launcher."""
 
