@@ -14,20 +14,15 @@ void Ofi::flush_some(std::span<Peer* const> peers) {
     if (!each->connected || each->failure != 0 || !each->worked || (each->in_doubt && each->held.empty())) continue;
     post_word(*each, Front::kPing, 0, 0, sent, true);
   }
-  network::wait_until(*this, [&] {
-    return std::ranges::all_of(peers, [](const Peer* each) { return each->in_flight == 0 || each->failure != 0; });
-  });
+  wait_for(peers, [](const Peer& each) { return each.in_flight == 0; });
 }
 
 // If a process closed its endpoint while others still send, their messages would be lost. So all processes flush, then
 // wait for one another, and continue to receive meanwhile.
 Status Ofi::finalize() {
-  std::vector<Peer*> all;
-  for (auto& each : peers_) {
-    if (each != nullptr) all.push_back(each.get());
-  }
+  const std::vector<Peer*> all = all_peers();
   flush_some(all);
-  closing_ = true;  // other processes may be closing already
+  closing_ = true;
   const Status status = late_ ? Status(kOk) : network::wait_for_all(*this);
   memory_.close();
   for (auto& [number, source] : sources_) Fabric::remove(&source.registration);
@@ -43,22 +38,14 @@ Status Ofi::finalize() {
   return status;
 }
 
-// Sends all disconnects before it waits for any, as the other processes disconnect in an order of their choice.
 bool Ofi::disconnect(std::span<const int> procs) {
-  std::vector<Peer*> disconnected;
-  for (const int proc : procs) {
-    if (static_cast<std::size_t>(proc) < job_size_ || !reaches(proc)) continue;
-    if (!connect(proc).ok()) fail_path(peer(proc), FI_EHOSTUNREACH);
-    disconnected.push_back(&peer(proc));
-  }
+  const std::vector<Peer*> disconnected = connect_to_disconnect(procs);
   for (Peer* each : disconnected) {
     if (each->failure == 0) post_word(*each, Front::kDisconnect, each->sent, 0);
   }
-  network::wait_until(*this, [&] {
-    return std::ranges::all_of(disconnected, [this](const Peer* each) {
-      const auto farewell = farewells_.find(each->proc);
-      return each->failure != 0 || (farewell != farewells_.end() && inbox_.delivered(each->proc) == farewell->second);
-    });
+  wait_for(disconnected, [this](const Peer& each) {
+    const auto farewell = farewells_.find(each.proc);
+    return farewell != farewells_.end() && inbox_.delivered(each.proc) == farewell->second;
   });
   flush_some(disconnected);
   for (Peer* each : disconnected) forget(*each);
@@ -68,20 +55,15 @@ bool Ofi::disconnect(std::span<const int> procs) {
 void Ofi::forget(Peer& peer) {
   const int proc = peer.proc;
   if (peer.failure == 0) peer.failure = FI_ECONNRESET;  // fail_path() then ignores errors of its operations
-  std::erase(broken_, &peer);
-  failed_.forget(&peer);
+  forget_state(peer, buffers_);
   std::erase(unheard_, &peer);
-  unwatched_.forget(proc);
   farewells_.erase(proc);
   std::erase_if(kept_, [proc](const auto& each) { return each.second.proc == proc; });
-  if (peer.reserved != nullptr) buffers_.give_back(std::exchange(peer.reserved, nullptr));
   if (peer.connected) fabric_.remove_address(peer.address);
   auto& entry = peers_[static_cast<std::size_t>(proc)];
   // A request that the provider has not completed still refers to the peer.
   if (peer.in_flight != 0) static_cast<void>(entry.release());
   entry.reset();
-  addresses_[static_cast<std::size_t>(proc)].clear();
-  names_.remove(proc);
   inbox_.forget(proc);
 }
 

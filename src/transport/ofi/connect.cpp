@@ -13,35 +13,9 @@
 
 namespace hr::transport::ofi {
 
-Status Ofi::set_peer_address(int proc, const std::string& address) {
-  const auto at = static_cast<std::size_t>(proc);
-  peers_.resize(std::max(peers_.size(), at + 1));
-  addresses_.resize(peers_.size());
-  if (!address.starts_with("ofi:") || !network::decode(std::string_view(address).substr(4), &addresses_[at])) {
-    addresses_[at].clear();
-    return fail(Errc::kOther, "\"%.100s\" was sent as the libfabric address of a process of another job",
-                address.c_str());
-  }
-  names_.add(proc);
-  unwatched_.add(proc);
-  return kOk;
-}
-
-void Ofi::watch_some() {
-  unwatched_.take_some([this](int proc) {
-    if (connect(proc).ok()) return;
-    static_cast<void>(take_detail());
-    fail_path(peer(proc), FI_EHOSTUNREACH);
-  });
-}
-
 Status Ofi::address_of(Peer& peer) {
   std::vector<std::byte> address;
-  if (static_cast<std::size_t>(peer.proc) < job_size_) {
-    HR_TRY(places_.fetch(peer.proc, &address, &peer.host));
-  } else {
-    address = addresses_[static_cast<std::size_t>(peer.proc)];
-  }
+  HR_TRY(fetch_address(peer, &address));
   const auto zero = std::ranges::find(address, std::byte{0});
   if (zero == address.end() || !network::split_secret(&address, &peer.secret)) {
     return fail(Errc::kOther, "ofi: the network address of rank %d is too short", peer.proc);

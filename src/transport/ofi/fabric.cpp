@@ -103,10 +103,10 @@ int Fabric::ask(const std::string& provider, bool loopback, fi_info** all) const
 // Takes the first usable provider, as libfabric lists the fastest first. libfabric 1.19 and later start only the
 // provider that is requested, which takes a fraction of the time; so the TCP provider is requested if there is no
 // hardware for another.
-Status Fabric::choose(Listens listens) {
+Status Fabric::choose(network::Listens listens) {
   const std::string& wanted = knobs().ofi_provider;
   const bool by_devices = !knobs().network_devices.empty();
-  const bool loopback = listens == Listens::kOnLoopback && !by_devices;
+  const bool loopback = listens == network::Listens::kOnLoopback && !by_devices;
   const bool tcp_alone = wanted.empty() && goes_by_tcp();
   fi_info* all = nullptr;
   int answer = ask(tcp_alone ? "tcp" : wanted, loopback, &all);
@@ -123,7 +123,8 @@ Status Fabric::choose(Listens listens) {
       local = each;
     }
   }
-  if (info_ == nullptr && local != nullptr && listens != Listens::kForOtherHosts) info_ = library_.dupinfo(local);
+  if (info_ == nullptr && local != nullptr && listens != network::Listens::kForOtherHosts)
+    info_ = library_.dupinfo(local);
   if (all != nullptr) library_.freeinfo(all);
   if (info_ != nullptr) return kOk;
   return fail(
@@ -134,7 +135,7 @@ Status Fabric::choose(Listens listens) {
       knobs().network_devices.c_str(), seen.empty() ? library_.text(answer).c_str() : seen.c_str());
 }
 
-Status Fabric::open(Listens listens, std::size_t least_landing) {
+Status Fabric::open(network::Listens listens, std::size_t least_landing) {
   HR_TRY(choose(listens));
   const std::string name = provider();
   kernel_network_ =

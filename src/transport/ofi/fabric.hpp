@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "transport/network/listens.hpp"
 #include "transport/ofi/library.hpp"
 
 namespace hr::transport::ofi {
@@ -33,12 +34,9 @@ class Fabric {
   Fabric(const Fabric&) = delete;
   Fabric& operator=(const Fabric&) = delete;
 
-  // kOnLoopback: no process on another machine will be connected. kOnLoopbackIfAlone: the processes to be connected are
-  // not known yet; on a machine without a network, only those on this machine can connect.
-  enum class Listens { kForOtherHosts, kOnLoopbackIfAlone, kOnLoopback };
   // `least_landing`: space that a message needs in a multi-receive buffer.
   // Errors: MPI_ERR_OTHER with the provider and its reason.
-  Status open(Listens listens, std::size_t least_landing);
+  Status open(network::Listens listens, std::size_t least_landing);
   void close() noexcept;
   // Releases nothing: everything is left until the end of the process.
   void abandon() noexcept;
@@ -73,7 +71,7 @@ class Fabric {
   [[nodiscard]] bool releases_truncated() const noexcept { return releases_truncated_; }
 
  private:
-  Status choose(Listens listens);
+  Status choose(network::Listens listens);
   int ask(const std::string& provider, bool loopback, fi_info** all) const;
   Status failed(const char* what, long error) const;
 

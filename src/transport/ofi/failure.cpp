@@ -23,18 +23,9 @@ Status Ofi::why_failed(const Peer& peer) const {
               peer.host.c_str(), fabric_.provider().c_str(), library_.text(peer.failure).c_str());
 }
 
-Status Ofi::usable(int proc) {
-  HR_TRY(connect(proc));
-  const Peer& to = peer(proc);
-  return to.failure == 0 ? kOk : why_failed(to);
-}
+void Ofi::fail_path(Peer& peer, int error) { note_failure(peer, error != 0 ? error : FI_EOTHER); }
 
-void Ofi::fail_path(Peer& peer, int error) {
-  if (closing_ || peer.failure != 0) return;
-  peer.failure = error != 0 ? error : FI_EOTHER;
-  peer.failed_at = now_seconds();
-  broken_.push_back(&peer);
-}
+void Ofi::fail_unreachable(Peer& peer) { fail_path(peer, FI_EHOSTUNREACH); }
 
 // Ends operations on broken paths; called within progress.
 void Ofi::end_broken() {

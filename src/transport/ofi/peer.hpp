@@ -8,11 +8,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "transport/network/buffers.hpp"
 #include "transport/network/names.hpp"
+#include "transport/network/network_transport.hpp"
 #include "transport/ofi/fabric.hpp"
 #include "transport/ofi/greeting.hpp"
 #include "transport/ofi/probe.hpp"
@@ -68,12 +68,9 @@ struct Landing {
   Registration registration;
 };
 
-// Another process; created on the first connect() to it, or the first send.
-struct Peer : Line {
-  Peer(Ofi& all, int process, std::uint32_t name) : owner(all), proc(process), own_name(name) {}
+struct Peer : Line, network::PeerState<Buffer> {
+  Peer(Ofi& all, int process, std::uint32_t name) : PeerState(process, name), owner(all) {}
   Ofi& owner;
-  int proc;
-  std::uint32_t own_name;  // name of this process in messages to the peer
   network::Secret secret = 0;
   bool connected = false;
   bool heard = false;   // the peer has asked, or answered
@@ -82,15 +79,11 @@ struct Peer : Line {
   std::size_t at_once = 0;  // messages up to this length, including their header, are sent without a buffer
   Greeting greeting;
   std::vector<std::byte> place;  // the peer's address in libfabric's form
-  std::string host;              // name of the peer's host; empty: not known, as for processes of other jobs
   std::size_t tuned_eager_bytes = 0;
   std::uint32_t sent = 0;  // low bits of the number of messages sent
-  Buffer* reserved = nullptr;
   Probe probe;
   double probed_at = 0;
   bool pinging = false;
-  double failed_at = 0;
-  bool told = false;
 };
 
 // Data that this process sends, until the other side has fetched or declined it.

@@ -130,20 +130,10 @@ bool Ofi::progress() {
   if (!broken_.empty()) [[unlikely]]
     end_broken();
   if (!failed_.empty()) [[unlikely]]
-    failed_.tell(handlers_, [this](const Peer& peer) { return why_failed(peer); });
+    tell_failed();
   return count > 0 || count == -FI_EAVAIL;
 }
 
-std::optional<std::uint32_t> Ofi::arm() {
-  const auto bell = sleepers_.arm();
-  if (!bell || arm_arrivals()) return bell;
-  sleepers_.disarm(*bell);
-  return std::nullopt;
-}
-
-bool Ofi::arm_arrivals() {
-  return failed_.empty() && broken_.empty() && unwatched_.empty() && requests_.idle() && unposted_.empty() &&
-         fabric_.arm();
-}
+bool Ofi::arm_arrivals() { return has_settled() && requests_.idle() && unposted_.empty() && fabric_.arm(); }
 
 }  // namespace hr::transport::ofi

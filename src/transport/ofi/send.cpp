@@ -47,14 +47,7 @@ Buffer* Ofi::buffer(std::size_t bytes) {
 std::byte* Ofi::reserve(int proc, std::size_t bytes) {
   Peer& to = peer(proc);
   if (bytes > kMaxPayload || !has_room(to)) return nullptr;
-  if (to.reserved != nullptr && to.reserved->room < bytes) {
-    buffers_.give_back(to.reserved);
-    to.reserved = nullptr;
-  }
-  if (to.reserved == nullptr) to.reserved = buffer(bytes);
-  if (to.reserved == nullptr) return nullptr;
-  to.reserved->bytes = bytes;
-  return to.reserved->payload();
+  return reserve_in(to, bytes, buffers_, [this](std::size_t most) { return buffer(most); });
 }
 
 void Ofi::commit(int proc, const Header& header) {

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/knobs.hpp"
-#include "base/machine.hpp"
 #include "transport/network/address.hpp"
 #include "transport/ofi/endpoint.hpp"
 
@@ -40,13 +39,7 @@ Status Ofi::create() {
   std::vector<std::byte> address(name.begin(), name.end());
   address.insert(address.end(), place.begin(), place.end());
   network::append_secret(names_.own_secret(), &address);
-  own_address_ = "ofi:" + network::encode(address);
-  return late_ ? kOk : network::publish_address("ofi", rank_, address, host_name());
-}
-
-Status Ofi::describe(std::string* address) {
-  *address = own_address_;
-  return kOk;
+  return publish(address);
 }
 
 }  // namespace hr::transport::ofi

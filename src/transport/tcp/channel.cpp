@@ -27,20 +27,13 @@ constexpr int kMostChannels = 32;
 }  // namespace
 
 Tcp::Tcp(Tcp& whole, int number, const Handlers& handlers)
-    : rank_(whole.rank_),
-      late_(false),
+    : NetworkTransport(whole, handlers),
       whole_(&whole),
       channel_(static_cast<std::uint32_t>(number)),
-      handlers_(handlers),
-      names_(whole.names_),
-      places_("tcp", 0),
       key_(whole.key_),
       interface_(whole.interface_),
       cost_(whole.cost_),
-      peers_(whole.job_size_),
-      job_size_(whole.job_size_),
-      others_(whole.others_),
-      closing_(whole.closing_) {}
+      others_(whole.others_) {}
 
 // Leaves half of the descriptors to the program and to the transport itself.
 int Tcp::most_channels() const noexcept {

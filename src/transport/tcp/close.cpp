@@ -13,10 +13,7 @@ namespace hr::transport::tcp {
 
 // Waits until the system has accepted all that is queued for these peers.
 void Tcp::drain(std::span<Peer* const> peers) {
-  network::wait_until(*this, [&] {
-    return std::ranges::all_of(
-        peers, [](const Peer* each) { return each->failure != 0 || (each->queue.empty() && each->streams.empty()); });
-  });
+  wait_for(peers, [](const Peer& each) { return each.queue.empty() && each.streams.empty(); });
 }
 
 // If a process closed its connections while others were still sending, their messages would be lost. So all processes
@@ -27,10 +24,7 @@ Status Tcp::finalize() {
     whole_->channels_[channel_] = nullptr;
     return kOk;
   }
-  std::vector<Peer*> all;
-  for (auto& each : peers_) {
-    if (each != nullptr) all.push_back(each.get());
-  }
+  const std::vector<Peer*> all = all_peers();
   drain(all);
   closing_ = true;
   for (Tcp* const each : channels_) {
@@ -43,20 +37,12 @@ Status Tcp::finalize() {
   return status;
 }
 
-// Sends all disconnects before it waits for any, as the other processes disconnect in an order of their choice.
 bool Tcp::disconnect(std::span<const int> procs) {
-  std::vector<Peer*> disconnected;
-  for (const int proc : procs) {
-    if (static_cast<std::size_t>(proc) < job_size_ || !reaches(proc)) continue;
-    if (!connect(proc).ok()) fail_path(peer(proc), EHOSTUNREACH);
-    disconnected.push_back(&peer(proc));
-  }
+  const std::vector<Peer*> disconnected = connect_to_disconnect(procs);
   for (Peer* const each : disconnected) {
     if (each->failure == 0) post_word(*each, Frame::kDisconnect, 0, 0);
   }
-  network::wait_until(*this, [&] {
-    return std::ranges::all_of(disconnected, [](const Peer* each) { return each->failure != 0 || each->has_left; });
-  });
+  wait_for(disconnected, [](const Peer& each) { return each.has_left; });
   drain(disconnected);
   for (Peer* const each : disconnected) forget(*each);
   return false;
@@ -66,16 +52,11 @@ void Tcp::forget(Peer& peer) {
   const int proc = peer.proc;
   while (!peer.connections.empty()) close(*peer.connections.front());
   drop_queue(peer);
-  if (peer.reserved != nullptr) buffers_.give_back(std::exchange(peer.reserved, nullptr));
-  std::erase(broken_, &peer);
+  forget_state(peer, buffers_);
   std::erase(connecting_, &peer);
   std::erase(collecting_, &peer);
-  failed_.forget(&peer);
-  unwatched_.forget(proc);
   std::erase_if(kept_, [proc](const auto& each) { return each.second.proc == proc; });
   std::erase_if(sources_, [&](const auto& each) { return each.second.peer == &peer; });
-  addresses_[static_cast<std::size_t>(proc)].clear();
-  names_.remove(proc);
   peers_[static_cast<std::size_t>(proc)].reset();
 }
 

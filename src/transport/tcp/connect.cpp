@@ -108,28 +108,12 @@ std::size_t most_collected(int socket) noexcept {
 }  // namespace
 
 Status Tcp::set_peer_address(int proc, const std::string& address) {
-  const auto at = static_cast<std::size_t>(proc);
-  peers_.resize(std::max(peers_.size(), at + 1));
-  addresses_.resize(peers_.size());
-  if (!address.starts_with("tcp:") || !network::decode(std::string_view(address).substr(4), &addresses_[at])) {
-    addresses_[at].clear();
-    return fail(Errc::kOther, "\"%.100s\" was sent as the TCP address of a process of another job", address.c_str());
-  }
-  names_.add(proc);
-  unwatched_.add(proc);
+  HR_TRY(NetworkTransport::set_peer_address(proc, address));
   // Names connections that the process made before this one learnt its name.
   for (Connection* const each : std::vector(unproven_)) {
     if (each->stage == Stage::kUnnamed) name(*each);
   }
   return kOk;
-}
-
-void Tcp::watch_some() {
-  unwatched_.take_some([this](int proc) {
-    if (connect(proc).ok()) return;
-    static_cast<void>(take_detail());
-    fail_path(peer(proc), EHOSTUNREACH);
-  });
 }
 
 Status Tcp::address_of(Peer& peer) {
@@ -144,11 +128,7 @@ Status Tcp::address_of(Peer& peer) {
   }
   if (peer.address.ss_family != AF_UNSPEC) return kOk;
   std::vector<std::byte> address;
-  if (static_cast<std::size_t>(peer.proc) < job_size_) {
-    HR_TRY(places_.fetch(peer.proc, &address, &peer.host));
-  } else {
-    address = addresses_[static_cast<std::size_t>(peer.proc)];
-  }
+  HR_TRY(fetch_address(peer, &address));
   if (network::split_secret(&address, &peer.key[1]) && network::split_secret(&address, &peer.key[0]) &&
       read_address(address, &peer.address))
     return kOk;

@@ -23,23 +23,16 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <set>
 #include <span>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "base/secret.hpp"
-#include "boot/boot.hpp"
-#include "transport/network/address.hpp"
 #include "transport/network/buffers.hpp"
 #include "transport/network/eager.hpp"
-#include "transport/network/failed_paths.hpp"
-#include "transport/network/names.hpp"
-#include "transport/network/sleepers.hpp"
-#include "transport/network/unwatched.hpp"
+#include "transport/network/network_transport.hpp"
 #include "transport/tcp/frame.hpp"
 #include "transport/tcp/interface.hpp"
 #include "transport/tcp/peer.hpp"
@@ -52,16 +45,10 @@ using network::kMaxPayload;
 // Maximum number of unused landings that are kept.
 inline constexpr std::size_t kMostLandings = 4;
 
-class Tcp final : public Transport {
+class Tcp final : public network::NetworkTransport<Peer> {
  public:
   Tcp(const Job& job, const Handlers& handlers)
-      : rank_(job.rank),
-        late_(job.late),
-        handlers_(handlers),
-        names_(job),
-        places_("tcp", job.size),
-        peers_(static_cast<std::size_t>(job.size)),
-        job_size_(static_cast<std::size_t>(job.size)),
+      : NetworkTransport("tcp", job, handlers),
         others_(job_size_ - std::min(job_size_, job.processes.of_this_host().size())) {}
   // A channel of `whole`.
   Tcp(Tcp& whole, int number, const Handlers& handlers);
@@ -69,16 +56,8 @@ class Tcp final : public Transport {
 
   Status create();
   Status open_events();
-  Status open() override { return late_ ? kOk : places_.prefetch(); }
-
-  [[nodiscard]] std::string_view name() const noexcept override { return "tcp"; }
-  [[nodiscard]] bool reaches(int proc) const noexcept override {
-    const auto at = static_cast<std::size_t>(proc);
-    return at < job_size_ ? proc != rank_ && !late_ : at < addresses_.size() && !addresses_[at].empty();
-  }
   [[nodiscard]] Caps caps(int proc) const noexcept override {
-    const auto at = static_cast<std::size_t>(proc);
-    const Peer* const known = at < peers_.size() ? peers_[at].get() : nullptr;
+    const Peer* const known = find(proc);
     return {.inline_bytes = 0,
             .max_payload = kMaxPayload,
             .chunk_bytes = kMaxPayload,
@@ -107,26 +86,14 @@ class Tcp final : public Transport {
   }
   bool progress() override;
 
-  [[nodiscard]] bool can_sleep() const noexcept override { return sleepers_.is_open(); }
-  [[nodiscard]] std::optional<std::uint32_t> arm() override;
-  void sleep(std::uint32_t armed, double at_most_seconds) override {
-    sleepers_.sleep(armed, at_most_seconds);
-    sleepers_.disarm(armed);
-  }
-  void wake() noexcept override { sleepers_.wake(); }
   [[nodiscard]] int arrivals() const noexcept override { return events_; }
   [[nodiscard]] bool arm_arrivals() override;
 
   [[nodiscard]] int most_channels() const noexcept override;
   Status make_channel(int number, const Handlers& handlers, std::unique_ptr<Transport>* out) override;
 
-  Status describe(std::string* address) override;
   Status set_peer_address(int proc, const std::string& address) override;
   bool disconnect(std::span<const int> procs) override;
-  [[nodiscard]] bool has_lost(int proc) const noexcept override {
-    const auto at = static_cast<std::size_t>(proc);
-    return at < peers_.size() && peers_[at] != nullptr && peers_[at]->failure != 0;
-  }
   Status finalize() override;
 
  private:
@@ -136,17 +103,8 @@ class Tcp final : public Transport {
     Tail tail;
   };
 
-  Peer& peer(int proc) {
-    auto& entry = peers_[static_cast<std::size_t>(proc)];
-    if (entry == nullptr) [[unlikely]]
-      entry = std::make_unique<Peer>(proc, names_.own_for(proc));
-    return *entry;
-  }
-  [[nodiscard]] Listens listens() const {
-    // All hosts of a job with declared hosts are this machine (mpiexec --as-hosts).
-    if (!late_ && boot::identity().declared_hosts) return Listens::kOnLoopback;
-    // For processes of other jobs, or of this host without shared memory.
-    return late_ || others_ == 0 ? Listens::kOnLoopbackIfAlone : Listens::kForOtherHosts;
+  std::unique_ptr<Peer> make_peer(int proc, std::uint32_t own_name) override {
+    return std::make_unique<Peer>(proc, own_name);
   }
 
   // --- connect.cpp ---
@@ -193,7 +151,6 @@ class Tcp final : public Transport {
   [[nodiscard]] static bool has_room(const Peer& peer) noexcept {
     return peer.failure == 0 && peer.is_open() && !peer.holds_message && !peer.is_full;
   }
-  [[nodiscard]] Status no_room(const Peer& peer) const { return peer.told ? why_failed(peer) : Status::again(); }
   // Sends a frame, or as much of it as the system accepts, and queues the rest. False if there is no memory, or the
   // system accepts nothing of a message.
   bool post(Peer& peer, const FrameHead& head, const void* payload, std::size_t bytes);
@@ -222,7 +179,8 @@ class Tcp final : public Transport {
   void end_source(std::uint64_t number, Status status);
 
   // --- failure.cpp ---
-  [[nodiscard]] Status why_failed(const Peer& peer) const;
+  [[nodiscard]] Status why_failed(const Peer& peer) const override;
+  void fail_unreachable(Peer& peer) override;
   // Counts a message that was dropped.
   static void drop(int proc, const char* why) noexcept;
   void fail_path(Peer& peer, int error, const char* why = nullptr);
@@ -234,37 +192,25 @@ class Tcp final : public Transport {
   // `seen_all`: all events have been handled.
   void tick(bool seen_all);
   void look_at(Peer& peer);
-  void watch_some();
   void sweep();
 
   void forget(Peer& peer);
   void drain(std::span<Peer* const> peers);
 
-  int rank_;
-  bool late_;             // created only by this process of the job, for processes of other jobs
   Tcp* whole_ = nullptr;  // null, unless this is a channel
   std::uint32_t channel_ = 0;
   unsigned rounds_alone_ = 0;   // rounds of progress of this channel
   std::vector<Tcp*> channels_;  // of the whole, indexed by number; null: not made, or ended
   std::mutex handed_mutex_;
   std::vector<Handed> handed_;  // guarded by handed_mutex_
-  const Handlers& handlers_;
-  network::Names names_;
-  network::Addresses places_;
   network::Buffers<Nothing> buffers_{counters::Buffers::kTcp};
-  network::Sleepers sleepers_;
   Nonce key_{};
   Interface interface_;
   Cost cost_;
   int listener_ = -1;
   bool has_short_queues_ = false;  // more processes may connect to one at once than its queue of connections holds
   int events_ = -1;                // epoll
-  std::string own_address_;
-  std::vector<std::unique_ptr<Peer>> peers_;  // indexed by process
-  std::size_t job_size_;
-  std::size_t others_;                             // processes of the job on other hosts
-  std::vector<std::vector<std::byte>> addresses_;  // indexed by process; only for those of other jobs
-  network::Unwatched unwatched_;
+  std::size_t others_;             // processes of the job on other hosts
   std::vector<std::unique_ptr<Connection>> connections_;
   std::set<Nonce> challenges_;                         // of all proven Hellos; none is accepted again
   std::vector<Connection*> unproven_;                  // accepted ones without a Hello or a name, oldest first
@@ -277,14 +223,11 @@ class Tcp final : public Transport {
   std::vector<Peer*> collecting_;
   std::uint64_t next_source_ = 1;
   std::uint64_t next_token_ = 1;
-  std::vector<Peer*> broken_;          // failed peers with operations that have not ended yet
-  network::FailedPaths<Peer> failed_;  // not reported yet
   double next_tick_ = 0;
   double next_look_ = 0;
   bool is_deaf_ = false;  // the process had no descriptor left for another connection, and accepts none for a while
   bool said_deaf_ = false;
-  int rounds_ = 0;        // rounds of progress since the last tick
-  bool closing_ = false;  // faster processes may close their connections already
+  int rounds_ = 0;  // rounds of progress since the last tick
 };
 
 }  // namespace hr::transport::tcp

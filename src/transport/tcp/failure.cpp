@@ -42,13 +42,12 @@ void Tcp::drop(int proc, const char* why) noexcept {
 }
 
 void Tcp::fail_path(Peer& peer, int error, const char* why) {
-  if (closing_ || peer.failure != 0) return;
-  peer.failure = error != 0 ? error : EIO;
+  if (!note_failure(peer, error != 0 ? error : EIO)) return;
   peer.why = why;
-  peer.failed_at = now_seconds();
   std::erase(connecting_, &peer);
-  broken_.push_back(&peer);
 }
+
+void Tcp::fail_unreachable(Peer& peer) { fail_path(peer, EHOSTUNREACH); }
 
 void Tcp::malformed(Peer& peer) {
   drop(peer.proc, "it has sent bytes that this library does not send (does it run another version?)");

@@ -10,12 +10,11 @@
 #include <string>
 
 #include "base/status.hpp"
+#include "transport/network/listens.hpp"
 
 namespace hr::transport::tcp {
 
-// kOnLoopback: no process on another machine will connect. kOnLoopbackIfAlone: the processes that will connect are not
-// known yet; on a machine without a network, they can only be processes of this machine.
-enum class Listens { kForOtherHosts, kOnLoopbackIfAlone, kOnLoopback };
+using network::Listens;
 
 struct Interface {
   std::string name;

@@ -18,7 +18,6 @@
 #include <cstring>
 #include <deque>
 #include <memory>
-#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -26,6 +25,7 @@
 #include "base/buffered.hpp"
 #include "base/secret.hpp"
 #include "transport/network/buffers.hpp"
+#include "transport/network/network_transport.hpp"
 #include "transport/tcp/frame.hpp"
 #include "transport/tcp/handshake.hpp"
 
@@ -127,14 +127,11 @@ struct Piece {
   bool is_message = false;
 };
 
-struct Peer {
-  Peer(int process, std::uint32_t name) : proc(process), own_name(name) {}
-  int proc;
-  std::uint32_t own_name;  // name of this process in messages to the peer
+struct Peer : network::PeerState<Buffer> {
+  using PeerState::PeerState;
   Nonce key{};
   sockaddr_storage address{};
   bool is_located = false;  // its address, and the limit tuned for its host, have been looked up
-  std::string host;         // name of the peer's host; empty: not known
   std::size_t tuned_eager_bytes = 0;
   Connection* out = nullptr;  // carries everything to the peer
   std::vector<Connection*> connections;
@@ -145,7 +142,6 @@ struct Peer {
   bool is_full = false;         // the system has refused a message, and has not reported room since
   bool collects = false;        // the system may wait for more messages to the peer
   std::deque<Source*> streams;  // sources that have been fetched, and are not completely queued
-  Buffer* reserved = nullptr;
   std::unordered_map<std::uint64_t, Fetch> fetches;  // by the number of the data
   bool has_left = false;                             // it has sent kDisconnect
   double unanswered_since = 0;                       // start of an attempt that the system has not completed; 0: none
@@ -155,8 +151,6 @@ struct Peer {
   double retry_at = 0;                               // 0: not waiting to connect again
   int failure = 0;                                   // error number of the system; 0: none
   const char* why = nullptr;                         // replaces the text of that error
-  double failed_at = 0;
-  bool told = false;
 
   [[nodiscard]] bool is_open() const noexcept { return out != nullptr && out->stage == Stage::kOpen; }
 };

@@ -47,7 +47,7 @@ bool Tcp::progress() {
   if (!broken_.empty()) [[unlikely]]
     end_broken();
   if (!failed_.empty()) [[unlikely]]
-    failed_.tell(handlers_, [this](const Peer& peer) { return why_failed(peer); });
+    tell_failed();
   if (has_closed_) [[unlikely]]
     sweep();
   return any;
@@ -228,18 +228,10 @@ void Tcp::take_data(Connection& connection, const std::byte* data, std::size_t b
   done->end(kOk);
 }
 
-std::optional<std::uint32_t> Tcp::arm() {
-  const auto bell = sleepers_.arm();
-  if (!bell || arm_arrivals()) return bell;
-  sleepers_.disarm(*bell);
-  return std::nullopt;
-}
-
 // An event that has not been handled keeps the descriptor readable, so nothing needs to be armed.
 bool Tcp::arm_arrivals() {
   const auto waits = [](const Peer* each) { return each->retry_at != 0; };
-  return failed_.empty() && broken_.empty() && collecting_.empty() && unwatched_.empty() && !has_closed_ &&
-         std::ranges::none_of(connecting_, waits);
+  return has_settled() && collecting_.empty() && !has_closed_ && std::ranges::none_of(connecting_, waits);
 }
 
 }  // namespace hr::transport::tcp

@@ -94,11 +94,7 @@ Status Tcp::send(int proc, const Header& header, const void* payload, std::size_
 std::byte* Tcp::reserve(int proc, std::size_t bytes) {
   Peer& to = peer(proc);
   if (bytes > most_bytes(Frame::kMessage) || !has_room(to)) return nullptr;
-  if (to.reserved != nullptr && to.reserved->room < bytes) buffers_.give_back(std::exchange(to.reserved, nullptr));
-  if (to.reserved == nullptr) to.reserved = buffers_.take(bytes);
-  if (to.reserved == nullptr) return nullptr;
-  to.reserved->bytes = bytes;
-  return to.reserved->payload();
+  return reserve_in(to, bytes, buffers_, [this](std::size_t most) { return buffers_.take(most); });
 }
 
 void Tcp::commit(int proc, const Header& header) {

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "base/log.hpp"
-#include "base/machine.hpp"
 #include "transport/tcp/endpoint.hpp"
 
 namespace hr::transport::tcp {
@@ -61,19 +60,13 @@ Status Tcp::create() {
   const auto bytes = std::as_bytes(std::span(&address, 1)).first(length_of(address));
   std::vector<std::byte> place(bytes.begin(), bytes.end());
   for (const std::uint64_t part : key_) network::append_secret(part, &place);
-  own_address_ = "tcp:" + network::encode(place);
-  return late_ ? kOk : network::publish_address("tcp", rank_, place, host_name());
+  return publish(place);
 }
 
 Status Tcp::open_events() {
   events_ = ::epoll_create1(EPOLL_CLOEXEC);
   if (events_ < 0) return failed("epoll_create1", interface_);
   return sleepers_.open(events_);
-}
-
-Status Tcp::describe(std::string* address) {
-  *address = own_address_;
-  return kOk;
 }
 
 }  // namespace hr::transport::tcp

@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/clock.hpp"
 #include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "base/machine.hpp"
@@ -16,12 +15,10 @@
 #include "transport/network/address.hpp"
 #include "transport/network/buffers.hpp"
 #include "transport/network/eager.hpp"
-#include "transport/network/failed_paths.hpp"
 #include "transport/network/inbox.hpp"
 #include "transport/network/names.hpp"
-#include "transport/network/sleepers.hpp"
+#include "transport/network/network_transport.hpp"
 #include "transport/network/unavailable.hpp"
-#include "transport/network/unwatched.hpp"
 #include "transport/network/wait.hpp"
 #include "transport/ucx/active_messages.hpp"
 #include "transport/ucx/disconnects.hpp"
@@ -52,29 +49,30 @@ ucp_request_param_t of_memory(bool device, void* argument) noexcept {
   return how;
 }
 
-class Ucx final : public Transport {
+class Ucx;
+
+struct Peer : network::PeerState<Buffer> {
+  Peer(Ucx& all, int process, std::uint32_t name) : PeerState(process, name), owner(all) {}
+  Ucx& owner;
+  network::Secret secret = 0;   // secret of the peer, once there is an endpoint
+  ucp_ep_h endpoint = nullptr;  // null: not connected
+  // Endpoint for ready-to-send messages, set for the first one: the same or a separate one (open_rts_endpoint()).
+  ucp_ep_h rts_endpoint = nullptr;
+  Path path;
+  std::uint32_t sent = 0;  // low bits of the number of messages sent
+  int in_flight = 0;
+  ucs_status_t failure = UCS_OK;
+};
+
+class Ucx final : public network::NetworkTransport<Peer> {
  public:
   Ucx(const Job& job, const Handlers& handlers, const Library& library)
-      : rank_(job.rank),
-        late_(job.late),
-        handlers_(handlers),
-        library_(library),
-        names_(job),
-        places_("ucx", job.size),
-        peers_(static_cast<std::size_t>(job.size)),
-        job_size_(static_cast<std::size_t>(job.size)) {}
+      : NetworkTransport("ucx", job, handlers), library_(library) {}
   ~Ucx() override;
 
   Status create();
-  Status open() override { return late_ ? kOk : places_.prefetch(); }
-
-  [[nodiscard]] std::string_view name() const noexcept override { return "ucx"; }
-  [[nodiscard]] bool reaches(int proc) const noexcept override {
-    const auto at = static_cast<std::size_t>(proc);
-    return at < job_size_ ? proc != rank_ && !late_ : at < addresses_.size() && !addresses_[at].empty();
-  }
   [[nodiscard]] Caps caps(int proc) const noexcept override {
-    const auto& known = peers_[static_cast<std::size_t>(proc)];
+    const Peer* const known = find(proc);
     const Path path = known != nullptr ? known->path : Path{};
     return {.inline_bytes = 0,
             .max_payload = kMaxPayload,
@@ -90,7 +88,7 @@ class Ucx final : public Transport {
   // False for networks on which UCX emulates put and get with messages, unless forced: this library's messages are as
   // fast.
   [[nodiscard]] bool exposed_memory(int proc, const Path& path) const noexcept {
-    if (!may_expose() || static_cast<std::size_t>(proc) >= job_size_) return false;
+    if (!may_expose() || !is_of_job(proc)) return false;
     return knobs().rma_network == RmaNetworkChoice::kOn || path.moves_memory;
   }
 
@@ -139,68 +137,30 @@ class Ucx final : public Transport {
     return kOk;
   }
 
-  [[nodiscard]] bool can_sleep() const noexcept override { return sleepers_.is_open(); }
-  [[nodiscard]] std::optional<std::uint32_t> arm() override;
-  void sleep(std::uint32_t armed, double at_most_seconds) override {
-    sleepers_.sleep(armed, at_most_seconds);
-    sleepers_.disarm(armed);
-  }
-  void wake() noexcept override { sleepers_.wake(); }
   [[nodiscard]] int arrivals() const noexcept override { return worker_.descriptor(); }
   [[nodiscard]] bool arm_arrivals() override;
 
-  Status describe(std::string* address) override;
-  Status set_peer_address(int proc, const std::string& address) override;
   bool disconnect(std::span<const int> procs) override;
-  [[nodiscard]] bool has_lost(int proc) const noexcept override {
-    const auto at = static_cast<std::size_t>(proc);
-    return at < peers_.size() && peers_[at] != nullptr && peers_[at]->failure != UCS_OK;
-  }
   Status finalize() override;
 
  private:
-  // Another process; created on the first message from it or the first connect() to it.
-  struct Peer {
-    Peer(Ucx& all, int process) : owner(all), proc(process), own_name(all.names_.own_for(process)) {}
-    Ucx& owner;
-    int proc;
-    std::uint32_t own_name;       // name of this process in messages to the peer
-    network::Secret secret = 0;   // secret of the peer, once there is an endpoint
-    ucp_ep_h endpoint = nullptr;  // null: not connected
-    // Endpoint for ready-to-send messages, set for the first one: the same or a separate one (open_rts_endpoint()).
-    ucp_ep_h rts_endpoint = nullptr;
-    Path path;
-    std::string host;        // name of the peer's host; empty: not known, as for processes of other jobs
-    std::uint32_t sent = 0;  // low bits of the number of messages sent
-    int in_flight = 0;
-    Buffer* reserved = nullptr;
-    ucs_status_t failure = UCS_OK;
-    double failed_at = 0;
-    bool told = false;
-  };
-
-  Peer& peer(int proc) {
-    auto& entry = peers_[static_cast<std::size_t>(proc)];
-    if (entry == nullptr) [[unlikely]]
-      entry = std::make_unique<Peer>(*this, proc);
-    return *entry;
+  std::unique_ptr<Peer> make_peer(int proc, std::uint32_t own_name) override {
+    return std::make_unique<Peer>(*this, proc, own_name);
   }
-  Status usable(int proc);
+  [[nodiscard]] Status why_failed(const Peer& peer) const override;
+  void fail_unreachable(Peer& peer) override { fail_path(peer, UCS_ERR_UNREACHABLE); }
   Memory::To to(int proc) { return {proc, peer(proc).endpoint, &peer(proc)}; }
-  // True if all hosts of this job are this machine (mpiexec --as-hosts).
-  [[nodiscard]] bool listens_on_loopback() const { return boot::identity().declared_hosts && !late_; }
+  [[nodiscard]] bool listens_on_loopback() const { return listens() == network::Listens::kOnLoopback; }
   void log_tcp(const Peer& peer);
-  [[nodiscard]] Status why_failed(const Peer& peer) const;
   // Finds the address and the secret of a peer.
   Status address_of(Peer& peer, std::vector<std::byte>* address);
   Status open_endpoint(Peer& peer, ucp_ep_h* endpoint);
   Status make_endpoint(Peer& peer, const std::vector<std::byte>& address, bool finds_failures, ucp_ep_h* endpoint);
   Status open_rts_endpoint(Peer& peer);
   void post(Peer& peer, Buffer* buffer);
-  void fail_path(Peer& peer, ucs_status_t status);
+  void fail_path(Peer& peer, ucs_status_t status) { note_failure(peer, status); }
   void close_failed();
 
-  [[nodiscard]] Status no_room(const Peer& peer) const;
   void end_rendezvous(Peer& peer, Operation* done, ucs_status_t status);
 
   static ucs_status_t arrive(void* self, const void* header, std::size_t header_bytes, void* data, std::size_t bytes,
@@ -210,8 +170,6 @@ class Ucx final : public Transport {
   static void sent(void* request, ucs_status_t status, void* argument);
   static void path_failed(void* peer, ucp_ep_h endpoint, ucs_status_t status);
 
-  void watch_some();
-  void flush_all();
   void flush_some(std::span<Peer* const> peers);
   void forget(Peer& peer);
   void close(Peer& peer);
@@ -224,29 +182,15 @@ class Ucx final : public Transport {
     Operation* done;
   };
 
-  int rank_;
-  bool late_;  // created only by this process of the job, for processes of other jobs
-  const Handlers& handlers_;
   const Library& library_;
-  network::Names names_;
-  network::Addresses places_;
   network::Inbox inbox_{names_, handlers_, counters::Buffers::kUcx};
   Worker worker_;
   Memory memory_{library_, worker_, [](void* peer, ucs_status_t status) { path_failed(peer, nullptr, status); }};
   Disconnects disconnects_{library_, worker_, names_};
   network::Buffers<void*> buffers_{counters::Buffers::kUcx};
-  network::Sleepers sleepers_;
-  std::vector<std::unique_ptr<Peer>> peers_;  // indexed by process
-  std::size_t job_size_;
-  std::vector<std::vector<std::byte>> addresses_;  // indexed by process; only for those of other jobs
-  network::Unwatched unwatched_;
   Unpacking unpacking_{library_};
-  std::vector<Peer*> broken_;          // failed and not closed yet
-  network::FailedPaths<Peer> failed_;  // closed and not reported yet
-  int closes_ = 0;                     // number of pending closes
+  int closes_ = 0;  // number of pending closes
   bool tcp_logged_ = false;
-  std::string own_address_;
-  bool closing_ = false;  // nothing more will be sent or received
   bool closed_ = false;
 };
 
@@ -271,55 +215,18 @@ Status Ucx::create() {
   HR_TRY(worker_.address(&address));
   network::append_secret(names_.own_secret(), &address);
   HR_TRY(disconnects_.listen());
-  own_address_ = network::encode(address);
-  return late_ ? kOk : network::publish_address("ucx", rank_, address, host_name());
+  return publish(address);
 }
 
 // --- processes of other jobs ---
 
-Status Ucx::describe(std::string* address) {
-  *address = own_address_;
-  return kOk;
-}
-
-Status Ucx::set_peer_address(int proc, const std::string& address) {
-  const auto at = static_cast<std::size_t>(proc);
-  peers_.resize(std::max(peers_.size(), at + 1));
-  addresses_.resize(peers_.size());
-  if (!network::decode(address, &addresses_[at])) {
-    return fail(Errc::kOther, "\"%.100s\" was sent as the network address of a process of another job",
-                address.c_str());
-  }
-  names_.add(proc);
-  unwatched_.add(proc);
-  return kOk;
-}
-
-void Ucx::watch_some() {
-  unwatched_.take_some([this](int proc) {
-    if (connect(proc).ok()) return;
-    static_cast<void>(take_detail());
-    fail_path(peer(proc), UCS_ERR_UNREACHABLE);
-  });
-}
-
-// Sends all disconnects before it waits for any, as the other processes disconnect in an order that they choose.
 bool Ucx::disconnect(std::span<const int> procs) {
-  std::vector<Peer*> disconnected;
-  for (const int proc : procs) {
-    if (static_cast<std::size_t>(proc) < job_size_ || !reaches(proc)) continue;
-    if (!connect(proc).ok()) fail_path(peer(proc), UCS_ERR_UNREACHABLE);
-    disconnected.push_back(&peer(proc));
-  }
+  const std::vector<Peer*> disconnected = connect_to_disconnect(procs);
   flush_some(disconnected);
   for (const Peer* each : disconnected) {
     if (each->failure == UCS_OK) disconnects_.send(each->proc, each->endpoint);
   }
-  network::wait_until(*this, [&] {
-    return std::ranges::all_of(disconnected, [this](const Peer* each) {
-      return each->failure != UCS_OK || disconnects_.has_come(each->proc);
-    });
-  });
+  wait_for(disconnected, [this](const Peer& each) { return disconnects_.has_come(each.proc); });
   // Flush the disconnects. A byte stream sends all accepted data anyway, and its flush would need the other side.
   std::vector<Peer*> unsent = disconnected;
   std::erase_if(unsent, [](const Peer* each) { return each->path.is_stream; });
@@ -335,24 +242,15 @@ void Ucx::forget(Peer& peer) {
   peer.failure = UCS_ERR_CONNECTION_RESET;  // however its operations end
   if (peer.endpoint != nullptr) close(peer);
   while (closes_ != 0) library_.worker_progress(worker_.get());
-  std::erase(broken_, &peer);
-  failed_.forget(&peer);
-  unwatched_.forget(proc);
-  if (peer.reserved != nullptr) buffers_.give_back(peer.reserved);
+  forget_state(peer, buffers_);
   peers_[static_cast<std::size_t>(proc)].reset();
-  addresses_[static_cast<std::size_t>(proc)].clear();
-  names_.remove(proc);
   inbox_.forget(proc);
 }
 
 // --- paths ---
 
 Status Ucx::address_of(Peer& peer, std::vector<std::byte>* address) {
-  if (static_cast<std::size_t>(peer.proc) < job_size_) {
-    HR_TRY(places_.fetch(peer.proc, address, &peer.host));
-  } else {
-    *address = addresses_[static_cast<std::size_t>(peer.proc)];
-  }
+  HR_TRY(fetch_address(peer, address));
   if (!network::split_secret(address, &peer.secret))
     return fail(Errc::kOther, "ucx: the network address of rank %d is too short", peer.proc);
   names_.set_secret(peer.proc, peer.secret);
@@ -372,7 +270,7 @@ Status Ucx::open_endpoint(Peer& peer, ucp_ep_h* endpoint) {
 // the two transfers of an exchange would run one at a time. So the process with the higher rank sends its ready-to-send
 // messages through a separate connection. Their numbers restore the order of messages.
 Status Ucx::open_rts_endpoint(Peer& peer) {
-  const bool apart = peer.path.is_stream && static_cast<std::size_t>(peer.proc) < job_size_ && rank_ > peer.proc;
+  const bool apart = peer.path.is_stream && is_of_job(peer.proc) && rank_ > peer.proc;
   if (apart) return open_endpoint(peer, &peer.rts_endpoint);
   peer.rts_endpoint = peer.endpoint;
   return kOk;
@@ -427,22 +325,9 @@ Status Ucx::why_failed(const Peer& peer) const {
               boot::process_name(boot::processes(), peer.proc).c_str(), library_.status_string(peer.failure));
 }
 
-Status Ucx::usable(int proc) {
-  HR_TRY(connect(proc));
-  const Peer& to = peer(proc);
-  return to.failure == UCS_OK ? kOk : why_failed(to);
-}
-
 void Ucx::path_failed(void* argument, ucp_ep_h /*endpoint*/, ucs_status_t status) {
   auto& peer = *static_cast<Peer*>(argument);
   peer.owner.fail_path(peer, status);
-}
-
-void Ucx::fail_path(Peer& peer, ucs_status_t status) {
-  if (closing_ || peer.failure != UCS_OK) return;
-  peer.failure = status;
-  peer.failed_at = now_seconds();
-  broken_.push_back(&peer);
 }
 
 // Ends pending operations on broken paths; not called from within UCX.
@@ -479,14 +364,7 @@ void Ucx::close(ucp_ep_h endpoint) {
 std::byte* Ucx::reserve(int proc, std::size_t bytes) {
   Peer& to = peer(proc);
   if (to.in_flight >= kMostInFlight || to.failure != UCS_OK) return nullptr;
-  if (to.reserved != nullptr && to.reserved->room < bytes) {
-    buffers_.give_back(to.reserved);
-    to.reserved = nullptr;
-  }
-  if (to.reserved == nullptr) to.reserved = buffers_.take(bytes);
-  if (to.reserved == nullptr) return nullptr;
-  to.reserved->bytes = bytes;
-  return to.reserved->payload();
+  return reserve_in(to, bytes, buffers_, [this](std::size_t most) { return buffers_.take(most); });
 }
 
 void Ucx::commit(int proc, const Header& header) {
@@ -503,8 +381,6 @@ Status Ucx::send(int proc, const Header& header, const void* payload, std::size_
   commit(proc, header);
   return kOk;
 }
-
-Status Ucx::no_room(const Peer& peer) const { return peer.told ? why_failed(peer) : Status::again(); }
 
 void Ucx::post(Peer& peer, Buffer* buffer) {
   buffer->own = &peer;
@@ -632,31 +508,13 @@ bool Ucx::progress() {
   if (!broken_.empty()) [[unlikely]]
     close_failed();
   if (!failed_.empty()) [[unlikely]]
-    failed_.tell(handlers_, [this](const Peer& peer) { return why_failed(peer); });
+    tell_failed();
   return moved;
 }
 
-std::optional<std::uint32_t> Ucx::arm() {
-  const auto bell = sleepers_.arm();
-  if (!bell || arm_arrivals()) return bell;
-  sleepers_.disarm(*bell);
-  return std::nullopt;
-}
-
-bool Ucx::arm_arrivals() {
-  const bool idle = failed_.empty() && broken_.empty() && unwatched_.empty();
-  return idle && library_.worker_arm(worker_.get()) == UCS_OK;
-}
+bool Ucx::arm_arrivals() { return has_settled() && library_.worker_arm(worker_.get()) == UCS_OK; }
 
 // --- the end ---
-
-void Ucx::flush_all() {
-  std::vector<Peer*> all;
-  for (auto& each : peers_) {
-    if (each != nullptr) all.push_back(each.get());
-  }
-  flush_some(all);
-}
 
 void Ucx::flush_some(std::span<Peer* const> peers) {
   struct Left {
@@ -702,8 +560,8 @@ void Ucx::close_all() {
 // flush, then wait for one another, and continue to receive meanwhile, because a flush waits until the other side has
 // received.
 Status Ucx::finalize() {
-  flush_all();
-  closing_ = true;  // faster processes close already
+  flush_some(all_peers());
+  closing_ = true;
   const Status status = late_ ? Status(kOk) : network::wait_for_all(*this);
   close_all();
   closed_ = true;
