@@ -4,7 +4,6 @@
 #include <iterator>
 #include <new>
 
-#include "base/counter_details.hpp"
 #include "base/counter_timing.hpp"
 #include "base/counters_page.hpp"
 #include "base/lock.hpp"
@@ -15,17 +14,6 @@ namespace {
 // The first part belongs to no thread or channel: the counts of threads and channels that found no free part are added
 // to it, under the library lock.
 std::atomic<bool> taken[kParts] = {true};
-
-// Returns the row of a process; kPeers if it has none.
-std::size_t index_of(int process) noexcept {
-  const Value wanted = static_cast<Value>(process) + 1;
-  for (std::size_t i = 0; i < kPeers - kClasses; ++i) {
-    const Value found = std::atomic_ref<Value>(page.peers[i].process).load(std::memory_order_relaxed);
-    if (found == wanted) return i;
-    if (found == 0) break;
-  }
-  return kPeers;
-}
 
 bool is_shared(const Part& part) noexcept { return &part >= std::begin(parts.part) && &part < std::end(parts.part); }
 
@@ -114,57 +102,16 @@ Part& take_own_part() noexcept {
   return *lease.part;
 }
 
-bool begin_wait(Part& of_thread, int process) noexcept {
-  if (of_thread.now.waiting_since != 0) return false;
-  set(of_thread.now.waiting_for, static_cast<Value>(process + 1));
-  set(of_thread.now.waiting_since, nanoseconds(CLOCK_MONOTONIC));
-  if (of_thread.timed == 0) {
-    set(of_thread.timed, of_thread.place);
-    set(of_thread.timed_since, kFromWait);
-    set(of_thread.waited_before, of_thread.waited);
-  }
-  return true;
-}
+bool begin_wait(Part& of_thread, int process) noexcept { return begin_wait_in(of_thread, of_thread.place, process); }
 
 void end_wait(Part& of_thread, int process) noexcept {
-  const Value waited = nanoseconds(CLOCK_MONOTONIC) - of_thread.now.waiting_since;
-  set(of_thread.now.waiting_since, 0);
-  set(of_thread.now.waiting_for, 0);
-  add_to(of_thread.waits, 1);
-  add_to(of_thread.waited, waited);
-  set(of_thread.longest_wait, std::max(of_thread.longest_wait, waited));
-  add_to(of_thread.waited_in[of_thread.place], waited);
-  add_to(of_thread.functions[of_thread.place].nanoseconds, waited);
-  if (process < 0) return;
-  const std::size_t row = index_of(process);
-  if (row == kPeers) return;
-  add_to(of_thread.peers[row].waits, 1);
-  add_to(of_thread.peers[row].waited, waited);
+  const Value waited = end_wait_in(of_thread, of_thread.place);
+  const std::size_t row = find_row(process);
+  if (row != kPeers) count_wait(of_thread.peers[row], waited);
 }
 
-void begin_timing(Part& part, std::size_t place) noexcept {
-  set(part.timed, place);
-  set(part.waited_before, part.waited);
-  set(part.timed_since, nanoseconds(CLOCK_MONOTONIC));
-}
-
-// Does the same as end_timing() in counters.cpp. The place of a function is also the number of its row of durations.
-void end_timing(Part& part) noexcept {
-  const Value all_waits = part.waited - part.waited_before;
-  if (part.timed_since == kFromWait) {
-    if (all_waits != 0) count_duration(part.timed, all_waits, 1);
-    set(part.timed, 0);
-    return;
-  }
-  const Value length = nanoseconds(CLOCK_MONOTONIC) - part.timed_since;
-  const Value waited = std::min(length, all_waits);
-  Function& own = part.functions[part.timed];
-  Value& stands_for = part.stands_for[part.timed];
-  add_to(own.nanoseconds, (length - waited) * std::max<Value>(stands_for, 1));
-  count_duration(part.timed, length, waited != 0 ? 1 : std::max<Value>(stands_for, 1));
-  set(stands_for, length > kLong ? 1 : kOneOf);
-  set(own.timed_next, own.calls + stands_for - 1);
-  set(part.timed, 0);
-}
+void begin_timing(Part& part, std::size_t place) noexcept { begin_timing_in(part, place); }
+// The place of a function is also the number of its row of durations.
+void end_timing(Part& part) noexcept { end_timing_in(part, part.timed); }
 
 }  // namespace hr::counters
