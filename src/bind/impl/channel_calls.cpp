@@ -71,18 +71,34 @@ struct TagPlace : Place {
   return true;
 }
 
-// A call is executed by its function NAME_at(place, ...), which returns false if an argument is wrong. If the
-// communicator uses several channels, the functions below find the one for the tag. Not inlined, as this case is rare.
+// Execute a call by body(place), which returns false if an argument is wrong. If the communicator uses several
+// channels, the place has the channel for the tag. This case is rare, so it is not inlined; `body` captures arguments
+// by value, because arguments with addresses would be kept in memory in all cases.
 template <class Body>
 [[gnu::noinline]] bool send_by_tag(comm::Communicator& comm, int tag, Body body) {
   const TagPlace found(comm, tag);
   return found && body(found);
 }
 template <class Body>
+[[gnu::always_inline]] inline bool send_on(MPI_Comm handle, int tag, Body body) {
+  const Place place(handle);
+  if (place) [[likely]]
+    return body(place);
+  return place.several() && send_by_tag(*place.comm, tag, body);
+}
+template <class Body>
 [[gnu::noinline]] bool receive_by_tag(const Call& call, comm::Communicator& comm, int source, int tag, int* code,
                                       Body body) {
   if (tag < 0) return refuse_any_tag(call, comm, source, tag, code);
   return body(TagPlace(comm, tag));
+}
+template <class Body>
+[[gnu::always_inline]] inline bool receive_on(MPI_Comm handle, const Call& call, int source, int tag, int* code,
+                                              Body body) {
+  const Place place(handle);
+  if (place) [[likely]]
+    return body(place);
+  return place.several() && receive_by_tag(call, *place.comm, source, tag, code, body);
 }
 
 // The data argument of a call. describe() returns false if an argument is wrong.
@@ -122,27 +138,18 @@ class Data {
   std::optional<layout::View> view_;  // empty for the usual short message
 };
 
-template <class P>
-[[gnu::always_inline]] inline bool send_with_at(const P& place, Mode mode, const Call& call, const void* buf,
-                                                MPI_Count count, MPI_Datatype datatype, int dest, int tag, int* code) {
-  Data data;
-  if (!place.sends(dest, tag) || !data.describe(buf, count, datatype)) return false;
-  const Outside outside;
-  Counted counted(call);
-  const Status sent = place.channel->send(data.buffer(), place.comm->peer_proc(dest), place.outgoing(tag), mode);
-  if (sent.ok()) counted.sends(data.buffer().bytes);
-  *code = place.result(call, sent);
-  return true;
-}
-
 [[gnu::always_inline]] inline bool send_with(Mode mode, const Call& call, const void* buf, MPI_Count count,
                                              MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, int* code) {
-  const Place place(comm);
-  if (place) [[likely]]
-    return send_with_at(place, mode, call, buf, count, datatype, dest, tag, code);
-  return place.several() && send_by_tag(*place.comm, tag, [=, &call](const TagPlace& found) {
-           return send_with_at(found, mode, call, buf, count, datatype, dest, tag, code);
-         });
+  return send_on(comm, tag, [=, &call](const auto& place) {
+    Data data;
+    if (!place.sends(dest, tag) || !data.describe(buf, count, datatype)) return false;
+    const Outside outside;
+    Counted counted(call);
+    const Status sent = place.channel->send(data.buffer(), place.comm->peer_proc(dest), place.outgoing(tag), mode);
+    if (sent.ok()) counted.sends(data.buffer().bytes);
+    *code = place.result(call, sent);
+    return true;
+  });
 }
 
 // Creates the request of a call: begin(data, &request) starts the operation on the channel. `sends`: true if the call
@@ -163,46 +170,27 @@ template <class P, class Begin>
   return true;
 }
 
-template <class P>
-[[gnu::always_inline]] inline bool isend_with_at(const P& place, Mode mode, const Call& call, const void* buf,
-                                                 MPI_Count count, MPI_Datatype datatype, int dest, int tag,
-                                                 MPI_Request* request, int* code) {
-  return make_request(call, place, place.sends(dest, tag), true, buf, count, datatype, request, code,
-                      [&](const ChannelBuffer& data, p2p::Request** made) {
-                        return place.channel->isend(data, place.comm->peer_proc(dest), place.outgoing(tag), mode,
-                                                    place.user(), made);
-                      });
-}
-
 [[gnu::always_inline]] inline bool isend_with(Mode mode, const Call& call, const void* buf, MPI_Count count,
                                               MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                                               MPI_Request* request, int* code) {
-  const Place place(comm);
-  if (place) [[likely]]
-    return isend_with_at(place, mode, call, buf, count, datatype, dest, tag, request, code);
-  return place.several() && send_by_tag(*place.comm, tag, [=, &call](const TagPlace& found) {
-           return isend_with_at(found, mode, call, buf, count, datatype, dest, tag, request, code);
-         });
-}
-
-template <class P>
-bool init_with_at(const P& place, Mode mode, bool buffered, const Call& call, const void* buf, MPI_Count count,
-                  MPI_Datatype datatype, int dest, int tag, MPI_Request* request, int* code) {
-  return make_request(call, place, place.sends(dest, tag), false, buf, count, datatype, request, code,
-                      [&](const ChannelBuffer& data, p2p::Request** made) {
-                        return place.channel->init(false, data, place.comm->peer_proc(dest), place.outgoing(tag), mode,
-                                                   buffered, place.user(), made);
-                      });
+  return send_on(comm, tag, [=, &call](const auto& place) {
+    return make_request(call, place, place.sends(dest, tag), true, buf, count, datatype, request, code,
+                        [&](const ChannelBuffer& data, p2p::Request** made) {
+                          return place.channel->isend(data, place.comm->peer_proc(dest), place.outgoing(tag), mode,
+                                                      place.user(), made);
+                        });
+  });
 }
 
 bool init_with(Mode mode, bool buffered, const Call& call, const void* buf, MPI_Count count, MPI_Datatype datatype,
                int dest, int tag, MPI_Comm comm, MPI_Request* request, int* code) {
-  const Place place(comm);
-  if (place) [[likely]]
-    return init_with_at(place, mode, buffered, call, buf, count, datatype, dest, tag, request, code);
-  return place.several() && send_by_tag(*place.comm, tag, [=, &call](const TagPlace& found) {
-           return init_with_at(found, mode, buffered, call, buf, count, datatype, dest, tag, request, code);
-         });
+  return send_on(comm, tag, [=, &call](const auto& place) {
+    return make_request(call, place, place.sends(dest, tag), false, buf, count, datatype, request, code,
+                        [&](const ChannelBuffer& data, p2p::Request** made) {
+                          return place.channel->init(false, data, place.comm->peer_proc(dest), place.outgoing(tag),
+                                                     mode, buffered, place.user(), made);
+                        });
+  });
 }
 
 // Sends from a copy of the data, for which the attached buffer must have space.
@@ -282,19 +270,6 @@ bool exchange_apart(const Call& call, const TagPlace& to, const TagPlace& from, 
   return true;
 }
 
-template <class Body>
-[[gnu::noinline]] bool exchange_by_tag(const Call& call, comm::Communicator& comm, Halves halves, Memory memory,
-                                       MPI_Status* status, MPI_Request* request, int* code, Body body) {
-  if (refuse_any_tag(call, comm, halves.source, halves.recvtag, code)) return true;
-  const bool sends = halves.dest != abi::kProcNull;
-  const bool receives = halves.source != abi::kProcNull;
-  const TagPlace to(comm, sends ? halves.sendtag : halves.recvtag);
-  const TagPlace from(comm, receives ? halves.recvtag : halves.sendtag);
-  if (!to || !from) return false;
-  if (to.channel == from.channel) return body(from);
-  return exchange_apart(call, to, from, halves, memory, status, request, code);
-}
-
 // The two halves of a call that sends and receives. valid() returns false if an argument is wrong, or there is nothing
 // to do.
 template <class P>
@@ -328,6 +303,44 @@ struct Both {
   }
 };
 
+template <class P>
+bool exchange_at(const P& place, const Call& call, const Halves& halves, const Memory& memory, bool replaces,
+                 MPI_Status* status, MPI_Request* request, int* code) {
+  Data out, in;
+  const Both both{place, halves.dest, halves.source};
+  if (!both.valid(halves.sendtag, halves.recvtag) || !in.describe(memory.recvbuf, memory.recvcount, memory.recvtype) ||
+      (!replaces && !out.describe(memory.sendbuf, memory.sendcount, memory.sendtype))) {
+    return false;
+  }
+  const Outside outside;
+  Counted counted(call);
+  p2p::Request* made = nullptr;
+  Status result =
+      both.start((replaces ? in : out).buffer(), replaces, halves.sendtag, in.buffer(), halves.recvtag, counted, &made);
+  if (request == nullptr && result.ok()) result = both.finish(made, status);
+  *code = place.result(call, result);
+  if (request != nullptr) *request = handle_of(made);
+  return true;
+}
+
+// Executes a call that sends and receives; a blocking call if `request` is null. `replaces`: both halves have the same
+// memory. False if an argument is wrong.
+bool exchange(const Call& call, MPI_Comm handle, const Halves& halves, const Memory& memory, bool replaces,
+              MPI_Status* status, MPI_Request* request, int* code) {
+  const Place place(handle);
+  if (place) [[likely]]
+    return exchange_at(place, call, halves, memory, replaces, status, request, code);
+  if (!place.several()) return false;
+  if (refuse_any_tag(call, *place.comm, halves.source, halves.recvtag, code)) return true;
+  const bool sends = halves.dest != abi::kProcNull;
+  const bool receives = halves.source != abi::kProcNull;
+  const TagPlace to(*place.comm, sends ? halves.sendtag : halves.recvtag);
+  const TagPlace from(*place.comm, receives ? halves.recvtag : halves.sendtag);
+  if (!to || !from) return false;
+  if (to.channel == from.channel) return exchange_at(from, call, halves, memory, replaces, status, request, code);
+  return exchange_apart(call, to, from, halves, memory, status, request, code);
+}
+
 }  // namespace
 
 #define HR_SEND_ARGUMENTS \
@@ -359,337 +372,170 @@ bool bsend_init(HR_SEND_ARGUMENTS, MPI_Request* request, int* code) {
   return init_with(Mode::kStandard, true, HR_PASSED, request, code);
 }
 
-template <class P>
-bool bsend_at(const P& place, const Call& call, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
-              int tag, int* code) {
-  Data data;
-  if (!place.sends(dest, tag) || !data.describe(buf, count, datatype)) return false;
-  const Outside outside;
-  Counted counted(call);
-  const Status sent = send_buffered(place, data, dest, tag);
-  if (sent.ok()) counted.sends(data.buffer().bytes);
-  *code = place.result(call, sent);
-  return true;
-}
-
 bool bsend(HR_SEND_ARGUMENTS, int* code) {
-  const Place place(comm);
-  if (place) [[likely]]
-    return bsend_at(place, call, buf, count, datatype, dest, tag, code);
-  return place.several() && send_by_tag(*place.comm, tag, [=, &call](const TagPlace& found) {
-           return bsend_at(found, call, buf, count, datatype, dest, tag, code);
-         });
-}
-
-template <class P>
-bool ibsend_at(const P& place, const Call& call, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
-               int tag, MPI_Request* request, int* code) {
-  Data data;
-  if (request == nullptr || !place.sends(dest, tag) || !data.describe(buf, count, datatype)) return false;
-  const Outside outside;
-  Counted counted(call);
-  *request = MPI_REQUEST_NULL;
-  *code = place.result(call, send_buffered(place, data, dest, tag));
-  if (*code != MPI_SUCCESS) return true;
-  counted.sends(data.buffer().bytes);
-  const LibraryGuard guard;
-  p2p::Request* made = nullptr;
-  const Status status = impl::done_already(p2p::Completion{}, made);
-  *request = handle_of(made);
-  if (!status.ok()) *code = raise(call, place.comm, status);
-  return true;
+  return send_on(comm, tag, [=, &call](const auto& place) {
+    Data data;
+    if (!place.sends(dest, tag) || !data.describe(buf, count, datatype)) return false;
+    const Outside outside;
+    Counted counted(call);
+    const Status sent = send_buffered(place, data, dest, tag);
+    if (sent.ok()) counted.sends(data.buffer().bytes);
+    *code = place.result(call, sent);
+    return true;
+  });
 }
 
 bool ibsend(HR_SEND_ARGUMENTS, MPI_Request* request, int* code) {
-  const Place place(comm);
-  if (place) [[likely]]
-    return ibsend_at(place, call, buf, count, datatype, dest, tag, request, code);
-  return place.several() && send_by_tag(*place.comm, tag, [=, &call](const TagPlace& found) {
-           return ibsend_at(found, call, buf, count, datatype, dest, tag, request, code);
-         });
+  return send_on(comm, tag, [=, &call](const auto& place) {
+    Data data;
+    if (request == nullptr || !place.sends(dest, tag) || !data.describe(buf, count, datatype)) return false;
+    const Outside outside;
+    Counted counted(call);
+    *request = MPI_REQUEST_NULL;
+    *code = place.result(call, send_buffered(place, data, dest, tag));
+    if (*code != MPI_SUCCESS) return true;
+    counted.sends(data.buffer().bytes);
+    const LibraryGuard guard;
+    p2p::Request* made = nullptr;
+    const Status status = impl::done_already(p2p::Completion{}, made);
+    *request = handle_of(made);
+    if (!status.ok()) *code = raise(call, place.comm, status);
+    return true;
+  });
 }
 
 #undef HR_SEND_ARGUMENTS
 #undef HR_PASSED
 
-template <class P>
-bool recv_at(const P& place, const Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
-             MPI_Status* status, int* code) {
-  Data data;
-  if (!place.receives(source, tag) || !data.describe(buf, count, datatype)) return false;
-  const Outside outside;
-  Counted counted(call);
-  p2p::Completion completion;
-  const Status received = place.channel->receive(data.buffer(), place.incoming(source, tag), place.comm, &completion);
-  fill_status(status, completion);
-  *code = place.result(call, received);
-  return true;
-}
-
 bool recv(const Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
           MPI_Status* status, int* code) {
-  const Place place(comm);
-  if (place) [[likely]]
-    return recv_at(place, call, buf, count, datatype, source, tag, status, code);
-  return place.several() && receive_by_tag(call, *place.comm, source, tag, code, [=, &call](const TagPlace& found) {
-           return recv_at(found, call, buf, count, datatype, source, tag, status, code);
-         });
-}
-
-template <class P>
-bool irecv_at(const P& place, const Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
-              MPI_Request* request, int* code) {
-  return make_request(call, place, place.receives(source, tag), false, buf, count, datatype, request, code,
-                      [&](const ChannelBuffer& data, p2p::Request** made) {
-                        return place.channel->ireceive(data, place.incoming(source, tag), place.user(), made);
-                      });
+  return receive_on(comm, call, source, tag, code, [=, &call](const auto& place) {
+    Data data;
+    if (!place.receives(source, tag) || !data.describe(buf, count, datatype)) return false;
+    const Outside outside;
+    Counted counted(call);
+    p2p::Completion completion;
+    const Status received = place.channel->receive(data.buffer(), place.incoming(source, tag), place.comm, &completion);
+    fill_status(status, completion);
+    *code = place.result(call, received);
+    return true;
+  });
 }
 
 bool irecv(const Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
            MPI_Request* request, int* code) {
-  const Place place(comm);
-  if (place) [[likely]]
-    return irecv_at(place, call, buf, count, datatype, source, tag, request, code);
-  return place.several() && receive_by_tag(call, *place.comm, source, tag, code, [=, &call](const TagPlace& found) {
-           return irecv_at(found, call, buf, count, datatype, source, tag, request, code);
-         });
-}
-
-template <class P>
-bool recv_init_at(const P& place, const Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, int source,
-                  int tag, MPI_Request* request, int* code) {
-  return make_request(call, place, place.receives(source, tag), false, buf, count, datatype, request, code,
-                      [&](const ChannelBuffer& data, p2p::Request** made) {
-                        return place.channel->init(true, data, -1, place.incoming(source, tag), Mode::kStandard, false,
-                                                   place.user(), made);
-                      });
+  return receive_on(comm, call, source, tag, code, [=, &call](const auto& place) {
+    return make_request(call, place, place.receives(source, tag), false, buf, count, datatype, request, code,
+                        [&](const ChannelBuffer& data, p2p::Request** made) {
+                          return place.channel->ireceive(data, place.incoming(source, tag), place.user(), made);
+                        });
+  });
 }
 
 bool recv_init(const Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
                MPI_Request* request, int* code) {
-  const Place place(comm);
-  if (place) [[likely]]
-    return recv_init_at(place, call, buf, count, datatype, source, tag, request, code);
-  return place.several() && receive_by_tag(call, *place.comm, source, tag, code, [=, &call](const TagPlace& found) {
-           return recv_init_at(found, call, buf, count, datatype, source, tag, request, code);
-         });
-}
-
-template <class P>
-bool sendrecv_at(const P& place, const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
-                 int dest, int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source,
-                 int recvtag, MPI_Status* status, int* code) {
-  Data out, in;
-  const Both both{place, dest, source};
-  if (!both.valid(sendtag, recvtag) || !out.describe(sendbuf, sendcount, sendtype) ||
-      !in.describe(recvbuf, recvcount, recvtype)) {
-    return false;
-  }
-  const Outside outside;
-  Counted counted(call);
-  p2p::Request* made = nullptr;
-  Status result = both.start(out.buffer(), false, sendtag, in.buffer(), recvtag, counted, &made);
-  if (result.ok()) result = both.finish(made, status);
-  *code = place.result(call, result);
-  return true;
+  return receive_on(comm, call, source, tag, code, [=, &call](const auto& place) {
+    return make_request(call, place, place.receives(source, tag), false, buf, count, datatype, request, code,
+                        [&](const ChannelBuffer& data, p2p::Request** made) {
+                          return place.channel->init(true, data, -1, place.incoming(source, tag), Mode::kStandard,
+                                                     false, place.user(), made);
+                        });
+  });
 }
 
 bool sendrecv(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
               void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
               MPI_Status* status, int* code) {
-  const Place place(comm);
-  if (place) [[likely]]
-    return sendrecv_at(place, call, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source,
-                       recvtag, status, code);
-  return place.several() &&
-         exchange_by_tag(call, *place.comm, Halves{dest, sendtag, source, recvtag},
-                         Memory{sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype}, status, nullptr, code,
-                         [=, &call](const TagPlace& found) {
-                           return sendrecv_at(found, call, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf,
-                                              recvcount, recvtype, source, recvtag, status, code);
-                         });
-}
-
-template <class P>
-bool isendrecv_at(const P& place, const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
-                  int dest, int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source,
-                  int recvtag, MPI_Request* request, int* code) {
-  Data out, in;
-  const Both both{place, dest, source};
-  if (request == nullptr || !both.valid(sendtag, recvtag) || !out.describe(sendbuf, sendcount, sendtype) ||
-      !in.describe(recvbuf, recvcount, recvtype)) {
-    return false;
-  }
-  const Outside outside;
-  Counted counted(call);
-  p2p::Request* made = nullptr;
-  *code = place.result(call, both.start(out.buffer(), false, sendtag, in.buffer(), recvtag, counted, &made));
-  *request = handle_of(made);
-  return true;
+  return exchange(call, comm, {dest, sendtag, source, recvtag},
+                  {sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype}, false, status, nullptr, code);
 }
 
 bool isendrecv(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
                void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
                MPI_Request* request, int* code) {
-  const Place place(comm);
-  if (place) [[likely]]
-    return isendrecv_at(place, call, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source,
-                        recvtag, request, code);
-  return place.several() &&
-         exchange_by_tag(call, *place.comm, Halves{dest, sendtag, source, recvtag},
-                         Memory{sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype}, nullptr, request, code,
-                         [=, &call](const TagPlace& found) {
-                           return isendrecv_at(found, call, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf,
-                                               recvcount, recvtype, source, recvtag, request, code);
-                         });
-}
-
-template <class P>
-bool sendrecv_replace_at(const P& place, const Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
-                         int sendtag, int source, int recvtag, MPI_Status* status, int* code) {
-  Data data;
-  const Both both{place, dest, source};
-  if (!both.valid(sendtag, recvtag) || !data.describe(buf, count, datatype)) return false;
-  const Outside outside;
-  Counted counted(call);
-  p2p::Request* made = nullptr;
-  Status result = both.start(data.buffer(), true, sendtag, data.buffer(), recvtag, counted, &made);
-  if (result.ok()) result = both.finish(made, status);
-  *code = place.result(call, result);
-  return true;
+  return request != nullptr &&
+         exchange(call, comm, {dest, sendtag, source, recvtag},
+                  {sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype}, false, nullptr, request, code);
 }
 
 bool sendrecv_replace(const Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag,
                       int source, int recvtag, MPI_Comm comm, MPI_Status* status, int* code) {
-  const Place place(comm);
-  if (place) [[likely]]
-    return sendrecv_replace_at(place, call, buf, count, datatype, dest, sendtag, source, recvtag, status, code);
-  return place.several() && exchange_by_tag(call, *place.comm, Halves{dest, sendtag, source, recvtag},
-                                            Memory{buf, count, datatype, buf, count, datatype}, status, nullptr, code,
-                                            [=, &call](const TagPlace& found) {
-                                              return sendrecv_replace_at(found, call, buf, count, datatype, dest,
-                                                                         sendtag, source, recvtag, status, code);
-                                            });
-}
-
-template <class P>
-bool isendrecv_replace_at(const P& place, const Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
-                          int sendtag, int source, int recvtag, MPI_Request* request, int* code) {
-  Data data;
-  const Both both{place, dest, source};
-  if (request == nullptr || !both.valid(sendtag, recvtag) || !data.describe(buf, count, datatype)) return false;
-  const Outside outside;
-  Counted counted(call);
-  p2p::Request* made = nullptr;
-  *code = place.result(call, both.start(data.buffer(), true, sendtag, data.buffer(), recvtag, counted, &made));
-  *request = handle_of(made);
-  return true;
+  return exchange(call, comm, {dest, sendtag, source, recvtag}, {buf, count, datatype, buf, count, datatype}, true,
+                  status, nullptr, code);
 }
 
 bool isendrecv_replace(const Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag,
                        int source, int recvtag, MPI_Comm comm, MPI_Request* request, int* code) {
-  const Place place(comm);
-  if (place) [[likely]]
-    return isendrecv_replace_at(place, call, buf, count, datatype, dest, sendtag, source, recvtag, request, code);
-  return place.several() && exchange_by_tag(call, *place.comm, Halves{dest, sendtag, source, recvtag},
-                                            Memory{buf, count, datatype, buf, count, datatype}, nullptr, request, code,
-                                            [=, &call](const TagPlace& found) {
-                                              return isendrecv_replace_at(found, call, buf, count, datatype, dest,
-                                                                          sendtag, source, recvtag, request, code);
-                                            });
+  return request != nullptr && exchange(call, comm, {dest, sendtag, source, recvtag},
+                                        {buf, count, datatype, buf, count, datatype}, true, nullptr, request, code);
 }
 
 // --- probes ---
 
-template <class P>
-bool probe_at(const P& place, const Call& call, int source, int tag, MPI_Status* status, int* code) {
-  if (!place.receives(source, tag)) return false;
-  const Outside outside;
-  Counted counted(call);
-  p2p::Completion completion;
-  bool found = false;
-  const Status probed =
-      place.channel->probe(place.incoming(source, tag), true, place.comm, &found, &completion, nullptr);
-  if (probed.ok()) fill_status(status, completion);
-  *code = place.result(call, probed);
-  return true;
-}
-
 bool probe(const Call& call, int source, int tag, MPI_Comm comm, MPI_Status* status, int* code) {
-  const Place place(comm);
-  if (place) [[likely]]
-    return probe_at(place, call, source, tag, status, code);
-  return place.several() && receive_by_tag(call, *place.comm, source, tag, code, [=, &call](const TagPlace& found) {
-           return probe_at(found, call, source, tag, status, code);
-         });
-}
-
-template <class P>
-bool iprobe_at(const P& place, const Call& call, int source, int tag, int* flag, MPI_Status* status, int* code) {
-  if (flag == nullptr || !place.receives(source, tag)) return false;
-  const Outside outside;
-  Counted counted(call);
-  p2p::Completion completion;
-  bool found = false;
-  const Status probed =
-      place.channel->probe(place.incoming(source, tag), false, place.comm, &found, &completion, nullptr);
-  *flag = found ? 1 : 0;
-  if (found) fill_status(status, completion);
-  if (!found) p2p::channels::pause_after_test();
-  *code = place.result(call, probed);
-  return true;
+  return receive_on(comm, call, source, tag, code, [=, &call](const auto& place) {
+    if (!place.receives(source, tag)) return false;
+    const Outside outside;
+    Counted counted(call);
+    p2p::Completion completion;
+    bool found = false;
+    const Status probed =
+        place.channel->probe(place.incoming(source, tag), true, place.comm, &found, &completion, nullptr);
+    if (probed.ok()) fill_status(status, completion);
+    *code = place.result(call, probed);
+    return true;
+  });
 }
 
 bool iprobe(const Call& call, int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status, int* code) {
-  const Place place(comm);
-  if (place) [[likely]]
-    return iprobe_at(place, call, source, tag, flag, status, code);
-  return place.several() && receive_by_tag(call, *place.comm, source, tag, code, [=, &call](const TagPlace& found) {
-           return iprobe_at(found, call, source, tag, flag, status, code);
-         });
+  return receive_on(comm, call, source, tag, code, [=, &call](const auto& place) {
+    if (flag == nullptr || !place.receives(source, tag)) return false;
+    const Outside outside;
+    Counted counted(call);
+    p2p::Completion completion;
+    bool found = false;
+    const Status probed =
+        place.channel->probe(place.incoming(source, tag), false, place.comm, &found, &completion, nullptr);
+    *flag = found ? 1 : 0;
+    if (found) fill_status(status, completion);
+    if (!found) p2p::channels::pause_after_test();
+    *code = place.result(call, probed);
+    return true;
+  });
 }
 
 namespace {
 
-template <class P>
-bool extract_at(const P& place, bool waits, const Call& call, int source, int tag, int* flag, MPI_Message* message,
-                MPI_Status* status, int* code) {
-  if (message == nullptr || !place.receives(source, tag)) return false;
-  const Outside outside;
-  Counted counted(call);
-  p2p::Completion completion;
-  bool found = false;
-  p2p::Unexpected* taken = nullptr;
-  Status probed = place.channel->probe(place.incoming(source, tag), waits, place.comm, &found, &completion, &taken);
-  *message = MPI_MESSAGE_NULL;
-  if (flag != nullptr) *flag = found ? 1 : 0;
-  if (found) {
-    const LibraryGuard guard;
-    p2p::Message* made = Arena<p2p::Message>::instance().create();
-    if (made == nullptr) {
-      probed = fail(Errc::kNoMem, "no memory for another matched message");
-    } else {
-      made->unexpected_ = taken;
-      made->channel_ = place.channel;
-      impl::keep_communicator(*made, *place.comm);
-      *message = handle_of(made);
-      fill_status(status, completion);
-    }
-  } else {
-    p2p::channels::pause_after_test();
-  }
-  *code = place.result(call, probed);
-  return true;
-}
-
 bool extract(bool waits, const Call& call, int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message,
              MPI_Status* status, int* code) {
-  const Place place(comm);
-  if (place) [[likely]]
-    return extract_at(place, waits, call, source, tag, flag, message, status, code);
-  return place.several() && receive_by_tag(call, *place.comm, source, tag, code, [=, &call](const TagPlace& found) {
-           return extract_at(found, waits, call, source, tag, flag, message, status, code);
-         });
+  return receive_on(comm, call, source, tag, code, [=, &call](const auto& place) {
+    if (message == nullptr || !place.receives(source, tag)) return false;
+    const Outside outside;
+    Counted counted(call);
+    p2p::Completion completion;
+    bool found = false;
+    p2p::Unexpected* taken = nullptr;
+    Status probed = place.channel->probe(place.incoming(source, tag), waits, place.comm, &found, &completion, &taken);
+    *message = MPI_MESSAGE_NULL;
+    if (flag != nullptr) *flag = found ? 1 : 0;
+    if (found) {
+      const LibraryGuard guard;
+      p2p::Message* made = Arena<p2p::Message>::instance().create();
+      if (made == nullptr) {
+        probed = fail(Errc::kNoMem, "no memory for another matched message");
+      } else {
+        made->unexpected_ = taken;
+        made->channel_ = place.channel;
+        impl::keep_communicator(*made, *place.comm);
+        *message = handle_of(made);
+        fill_status(status, completion);
+      }
+    } else {
+      p2p::channels::pause_after_test();
+    }
+    *code = place.result(call, probed);
+    return true;
+  });
 }
 
 }  // namespace
