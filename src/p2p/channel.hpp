@@ -342,7 +342,6 @@ class Channel {
     const Object* communicator;
     int source;
   };
-  class WaitingThread;
   template <class Done>
   void wait_for(const Awaited& awaited, Done&& done);
   static int process_of(const Awaited& awaited) noexcept;
@@ -354,6 +353,7 @@ class Channel {
   // Returns kOk, or why an operation cannot complete any more. Threads: library lock as well.
   Status why_ends(const ChannelOperation& operation);
   [[nodiscard]] bool is_failed(int proc) const noexcept;
+  bool send_eager(const ChannelBuffer& data, int proc, const Envelope& envelope, Mode mode);
   void count_start(const Peer& to, const ChannelOperation& operation, bool eager) noexcept;
   void count_received(std::size_t protocol, std::size_t bytes) noexcept {
     counters::add_to(counts_.received[protocol], bytes);

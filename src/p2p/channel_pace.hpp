@@ -27,7 +27,9 @@ class Pace {
   enum class Step { kSpin, kYield, kSleep };
 
   Pace() = default;
-  ~Pace();
+  ~Pace() {
+    if (counted_) end_long(-1);
+  }
   Pace(const Pace&) = delete;
   Pace& operator=(const Pace&) = delete;
 
@@ -36,6 +38,12 @@ class Pace {
   Step next(unsigned moves, bool polls_network);
   // Number of rounds since something moved.
   [[nodiscard]] unsigned rounds() const noexcept { return rounds_; }
+  // Count this thread as waiting, and the wait, once it has become long; by pause(), or by the caller. `process`: the
+  // one on which the wait depends; -1: several or none.
+  [[nodiscard]] bool becomes_long() const noexcept { return rounds_ == kLongWait && !counted_; }
+  [[nodiscard]] bool is_long() const noexcept { return counted_; }
+  void begin_long(int process) noexcept;
+  void end_long(int process) noexcept;
   // True if a load competes for the core, so that a yield may last for a time slice. Valid after kYield and kSleep.
   [[nodiscard]] bool loaded() const noexcept { return loaded_; }
   // Returns how long a sleep should last, in seconds; if other threads want the core, a part of the time since the
@@ -48,14 +56,16 @@ class Pace {
   void pause(unsigned moves);
 
  private:
+  static constexpr unsigned kLongWait = 16;  // rounds
+
   void begin_anew() noexcept;
 
   unsigned moves_ = 0;
   unsigned rounds_ = 0;
   bool loaded_ = false;
   bool wanted_ = false;   // other threads want the core
-  bool counted_ = false;  // pause() has counted this thread as waiting
-  bool timed_ = false;    // the wait has become long, and is being counted
+  bool counted_ = false;  // this thread is counted as waiting
+  bool timed_ = false;    // the wait is being counted
   double since_ = 0;      // time of the first sleep; 0: none yet
 };
 

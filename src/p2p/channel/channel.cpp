@@ -26,8 +26,6 @@ constexpr int kTriesOfLock = 64;
 constexpr std::size_t kBatch = 32;
 // Number of fruitless rounds for which a waiting thread keeps the lock.
 constexpr int kRoundsWithLock = 4;
-// Rounds after which a wait is long.
-constexpr unsigned kLongWait = 16;
 constexpr double kSleepSeconds = 500e-6;
 // Arrivals on the second transport do not end a sleep.
 constexpr double kSleepBesideSecond = 200e-6;
@@ -41,29 +39,6 @@ void fail_process(int proc, Status why) {
 }
 
 }  // namespace
-
-// Once a wait has become long: counts this thread as waiting, and counts the wait.
-class Channel::WaitingThread {
- public:
-  explicit WaitingThread(const Awaited& awaited) noexcept : awaited_(awaited) {}
-  ~WaitingThread() {
-    if (!counted_) return;
-    waiting_on_channels.fetch_sub(1, std::memory_order_relaxed);
-    if (timed_) counters::end_wait(counters::own_part(), process_of(awaited_));
-  }
-  WaitingThread(const WaitingThread&) = delete;
-  WaitingThread& operator=(const WaitingThread&) = delete;
-  void begin() noexcept {
-    if (std::exchange(counted_, true)) return;
-    waiting_on_channels.fetch_add(1, std::memory_order_relaxed);
-    timed_ = counters::begin_wait(counters::own_part(), process_of(awaited_));
-  }
-
- private:
-  Awaited awaited_;
-  bool counted_ = false;
-  bool timed_ = false;
-};
 
 int Channel::process_of(const Awaited& awaited) noexcept {
   const Request* const request = awaited.request;
@@ -381,17 +356,16 @@ unsigned Channel::round() {
 template <class Done>
 void Channel::wait_for(const Awaited& awaited, Done&& done) {
   using Step = channels::Pace::Step;
-  WaitingThread counted(awaited);
   channels::Pace pace;
   Step last = Step::kSpin;
   while (!done()) {
     bool moved = false;
     for (int i = 0; i < kRoundsWithLock && !moved; ++i) moved = poll();
-    if (done()) return;
+    if (done()) break;
     transport::Transport* const second = second_.load(std::memory_order_relaxed);
     const Step step = pace.next(moves(), second != nullptr || !whole_->reaches(own_));
     const unsigned rounds = pace.rounds();
-    if (rounds == kLongWait) counted.begin();
+    if (pace.becomes_long()) pace.begin_long(process_of(awaited));
     const auto armed = step == Step::kSleep && busy_.empty() ? transport_->arm() : std::nullopt;
     const bool naps = step == Step::kSleep && pace.loaded();
     if (armed) ++sleepers_;
@@ -412,6 +386,7 @@ void Channel::wait_for(const Awaited& awaited, Done&& done) {
     if (std::exchange(last, step) == Step::kSpin) count(Statistic::waits_spun, rounds * kRoundsWithLock);
     count(armed || naps ? Statistic::waits_slept : Statistic::waits_yielded);
   }
+  if (pace.is_long()) pace.end_long(process_of(awaited));
 }
 
 void Channel::complete_now(Request& request) {

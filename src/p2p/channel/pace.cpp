@@ -22,7 +22,6 @@ constexpr unsigned kSpinsNetwork = 8;
 constexpr unsigned kYields = 2000;
 constexpr unsigned kYieldsShared = 64;
 constexpr unsigned kLookAtOthers = 128;
-constexpr unsigned kLongWait = 16;  // rounds
 constexpr unsigned kTestsBetweenPauses = 16;
 // Tests are in close succession if, on average, each takes no longer than this with the round that it makes.
 constexpr double kClosely = 5e-6;
@@ -88,9 +87,16 @@ void pause_after_test() {
     give_way();
 }
 
-Pace::~Pace() {
-  if (counted_) waiting_on_channels.fetch_sub(1, std::memory_order_relaxed);
-  if (timed_) counters::end_wait(counters::own_part(), -1);
+void Pace::begin_long(int process) noexcept {
+  counted_ = true;
+  waiting_on_channels.fetch_add(1, std::memory_order_relaxed);
+  timed_ = counters::begin_wait(counters::own_part(), process);
+}
+
+void Pace::end_long(int process) noexcept {
+  counted_ = false;
+  waiting_on_channels.fetch_sub(1, std::memory_order_relaxed);
+  if (std::exchange(timed_, false)) counters::end_wait(counters::own_part(), process);
 }
 
 void Pace::begin_anew() noexcept {
@@ -124,10 +130,7 @@ void Pace::look_at_others(Step step) {
 
 void Pace::pause(unsigned moves) {
   const Step step = next(moves, false);
-  if (rounds_ == kLongWait && !std::exchange(counted_, true)) {
-    waiting_on_channels.fetch_add(1, std::memory_order_relaxed);
-    timed_ = counters::begin_wait(counters::own_part(), -1);
-  }
+  if (becomes_long()) begin_long(-1);
   if (step == Step::kSpin) {
     spin_pause();
   } else {

@@ -189,17 +189,24 @@ void Channel::begin_send(Peer& to, ChannelOperation& operation) {
   if (kept) finish_send(operation);
 }
 
+// Sends a short message of contiguous data if nothing waits in front of it; false if it has not been sent.
+[[gnu::always_inline]] inline bool Channel::send_eager(const ChannelBuffer& data, int proc, const Envelope& envelope,
+                                                       Mode mode) {
+  const Peer* const to = peers_[static_cast<std::size_t>(proc)].get();
+  if (to == nullptr || data.bytes >= to->eager_below || mode == Mode::kSynchronous || data.view != nullptr) [[unlikely]]
+    return false;
+  const Status status =
+      to->over->send(proc, channel::envelope(Kind::kEager, envelope, data.bytes), data.data, data.bytes);
+  if (!status.ok()) [[unlikely]]
+    return false;
+  counters::count_sent(counts_, *to->sent, data.bytes);
+  return true;
+}
+
 Status Channel::send(const ChannelBuffer& data, int proc, const Envelope& envelope, Mode mode) {
   const std::lock_guard<ChannelLock> guard(lock_);
-  if (const Peer* to = peers_[static_cast<std::size_t>(proc)].get();
-      to != nullptr && data.bytes < to->eager_below && mode != Mode::kSynchronous && data.view == nullptr) [[likely]] {
-    const Status status =
-        to->over->send(proc, channel::envelope(Kind::kEager, envelope, data.bytes), data.data, data.bytes);
-    if (status.ok()) [[likely]] {
-      counters::count_sent(counts_, *to->sent, data.bytes);
-      return kOk;
-    }
-  }
+  if (send_eager(data, proc, envelope, mode)) [[likely]]
+    return kOk;
   Peer* to = nullptr;
   HR_TRY(peer(proc, &to));
   ChannelOperation* operation = take(false, envelope, proc, {});
@@ -220,15 +227,9 @@ Status Channel::send(const ChannelBuffer& data, int proc, const Envelope& envelo
 Status Channel::isend(const ChannelBuffer& data, int proc, const Envelope& envelope, Mode mode, const ChannelUser& user,
                       Request** out) {
   const std::lock_guard<ChannelLock> guard(lock_);
-  if (const Peer* to = peers_[static_cast<std::size_t>(proc)].get();
-      to != nullptr && data.bytes < to->eager_below && mode != Mode::kSynchronous && data.view == nullptr) [[likely]] {
-    const Status status =
-        to->over->send(proc, channel::envelope(Kind::kEager, envelope, data.bytes), data.data, data.bytes);
-    if (status.ok()) [[likely]] {
-      counters::count_sent(counts_, *to->sent, data.bytes);
-      *out = done_;
-      return kOk;
-    }
+  if (send_eager(data, proc, envelope, mode)) [[likely]] {
+    *out = done_;
+    return kOk;
   }
   Peer* to = nullptr;
   HR_TRY(peer(proc, &to));
