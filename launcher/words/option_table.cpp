@@ -9,25 +9,43 @@
 namespace hr::launcher {
 namespace {
 
-Status ranks(ParseState& parsed, const ParsedOption& given) {
-  return read_count(given, "the number of ranks", &parsed.program.ranks);
+// Return the member of the command line, of its present program, or of its placement.
+template <class T>
+T& member_of(ParseState& parsed, T ParseState::* at) {
+  return parsed.*at;
+}
+template <class T>
+T& member_of(ParseState& parsed, T Options::* at) {
+  return parsed.options.*at;
+}
+template <class T>
+T& member_of(ParseState& parsed, T Program::* at) {
+  return parsed.program.*at;
+}
+template <class T>
+T& member_of(ParseState& parsed, T MappingWords::* at) {
+  return parsed.mapping.*at;
 }
 
-Status ranks_per_host(ParseState& parsed, const ParsedOption& given) {
-  return read_count(given, "the number of ranks on a host", &parsed.program.per_host);
+template <auto kMember>
+Status turn_on(ParseState& parsed, const ParsedOption&) {
+  member_of(parsed, kMember) = true;
+  return kOk;
+}
+template <auto kMember>
+Status take_text(ParseState& parsed, const ParsedOption& given) {
+  member_of(parsed, kMember) = given.value();
+  return kOk;
+}
+// `kWhat`: a description of the number, for the error.
+template <auto kMember, const char* kWhat>
+Status take_count(ParseState& parsed, const ParsedOption& given) {
+  return read_count(given, kWhat, &member_of(parsed, kMember));
 }
 
-Status number_of_hosts(ParseState& parsed, const ParsedOption& given) {
-  return read_count(given, "the number of hosts", &parsed.options.most_hosts);
-}
-
-Status universe(ParseState& parsed, const ParsedOption& given) {
-  return read_count(given, "the number of processes", &parsed.options.universe);
-}
-
-Status as_hosts(ParseState& parsed, const ParsedOption& given) {
-  return read_count(given, "the number of hosts", &parsed.options.as_hosts);
-}
+constexpr char kRanks[] = "the number of ranks", kRanksOnHost[] = "the number of ranks on a host",
+               kHosts[] = "the number of hosts", kProcesses[] = "the number of processes",
+               kCores[] = "the number of cores for a rank";
 
 Status host_list(ParseState& parsed, const ParsedOption& given) {
   return read_host_list(given.word, given.value(), &parsed.program.hosts);
@@ -35,16 +53,6 @@ Status host_list(ParseState& parsed, const ParsedOption& given) {
 
 Status host_file(ParseState& parsed, const ParsedOption& given) {
   return read_host_file(given.word, given.value(), &parsed.program.hosts);
-}
-
-Status not_here(ParseState& parsed, const ParsedOption&) {
-  parsed.options.not_here = true;
-  return kOk;
-}
-
-Status launcher(ParseState& parsed, const ParsedOption& given) {
-  parsed.options.launcher = given.value();
-  return kOk;
 }
 
 Status local_variable(ParseState& parsed, const ParsedOption& given) {
@@ -70,48 +78,22 @@ Status exported(ParseState& parsed, const ParsedOption& given) {
   return kOk;
 }
 
-Status inherit_all(ParseState& parsed, const ParsedOption&) {
-  parsed.program.inherited = {true, {}, true};
+// Handle the options that pass all, no or only some variables of mpiexec on to a program, or to all programs.
+template <auto kMember, bool kAll>
+Status inherit(ParseState& parsed, const ParsedOption&) {
+  member_of(parsed, kMember) = {kAll, {}, true};
   return kOk;
 }
-
-Status inherit_none(ParseState& parsed, const ParsedOption&) {
-  parsed.program.inherited = {false, {}, true};
-  return kOk;
-}
-
+template <auto kMember>
 Status inherit_list(ParseState& parsed, const ParsedOption& given) {
-  parsed.program.inherited = {false, split(given.value(), ','), true};
+  member_of(parsed, kMember) = {false, split(given.value(), ','), true};
   return kOk;
 }
-
-Status all_inherit_all(ParseState& parsed, const ParsedOption&) {
-  parsed.inherited_by_all = {true, {}, true};
-  return kOk;
-}
-
-Status all_inherit_none(ParseState& parsed, const ParsedOption&) {
-  parsed.inherited_by_all = {false, {}, true};
-  return kOk;
-}
-
-Status all_inherit_list(ParseState& parsed, const ParsedOption& given) {
-  parsed.inherited_by_all = {false, split(given.value(), ','), true};
-  return kOk;
-}
+constexpr auto kOfOne = &Program::inherited;
+constexpr auto kOfAll = &ParseState::inherited_by_all;
 
 Status no_foreign_variables(ParseState& parsed, const ParsedOption&) {
   parsed.options.foreign_variables = false;
-  return kOk;
-}
-
-Status directory(ParseState& parsed, const ParsedOption& given) {
-  parsed.program.directory = given.value();
-  return kOk;
-}
-
-Status label(ParseState& parsed, const ParsedOption&) {
-  parsed.options.label = true;
   return kOk;
 }
 
@@ -168,31 +150,12 @@ Status per_socket(ParseState& parsed, const ParsedOption& given) {
   return read_map_by({given.word, {"ppr:" + given.value() + ":socket"}}, &parsed.mapping);
 }
 
-Status cpus_per_rank(ParseState& parsed, const ParsedOption& given) {
-  return read_count(given, "the number of cores for a rank", &parsed.mapping.cpus_per_rank);
-}
-
 Status cpu_set(ParseState& parsed, const ParsedOption& given) {
   return read_cpu_set(given, &parsed.mapping.mapping.only);
 }
 
-Status threads_as_cores(ParseState& parsed, const ParsedOption&) {
-  parsed.mapping.hardware_threads = true;
-  return kOk;
-}
-
-Status do_not_launch(ParseState& parsed, const ParsedOption&) {
-  parsed.options.do_not_launch = true;
-  return kOk;
-}
-
 Status machine(ParseState& parsed, const ParsedOption& given) {
   parsed.options.machines.push_back(given.value());
-  return kOk;
-}
-
-Status json(ParseState& parsed, const ParsedOption&) {
-  parsed.options.json = true;
   return kOk;
 }
 
@@ -202,54 +165,9 @@ Status save_machine(ParseState& parsed, const ParsedOption& given) {
   return kOk;
 }
 
-Status report_bindings(ParseState& parsed, const ParsedOption&) {
-  parsed.options.report_bindings = true;
-  return kOk;
-}
-
 Status timeout(ParseState& parsed, const ParsedOption& given) {
   HR_TRY(read_seconds(given.text(), given.value(), &parsed.options.timeout_seconds));
   parsed.options.timeout_origin = "--timeout";
-  return kOk;
-}
-
-Status save_counters(ParseState& parsed, const ParsedOption& given) {
-  parsed.options.save_counters = given.value();
-  return kOk;
-}
-
-Status keep_going(ParseState& parsed, const ParsedOption&) {
-  parsed.options.keep_going = true;
-  return kOk;
-}
-
-Status quiet(ParseState& parsed, const ParsedOption&) {
-  parsed.options.quiet = true;
-  return kOk;
-}
-
-Status config_file(ParseState& parsed, const ParsedOption& given) {
-  parsed.config_file = given.value();
-  return kOk;
-}
-
-Status help(ParseState& parsed, const ParsedOption&) {
-  parsed.help = true;
-  return kOk;
-}
-
-Status version(ParseState& parsed, const ParsedOption&) {
-  parsed.version = true;
-  return kOk;
-}
-
-Status list(ParseState& parsed, const ParsedOption&) {
-  parsed.list = true;
-  return kOk;
-}
-
-Status settings(ParseState& parsed, const ParsedOption&) {
-  parsed.settings = true;
   return kOk;
 }
 
@@ -289,9 +207,9 @@ constexpr auto kRefused = OptionEffect::kRefused;
 
 constexpr OptionSpec kOptions[] = {
     // Ranks and hosts
-    {"n np c ntasks", kOne, kApplies, ranks, "N",
+    {"n np c ntasks", kOne, kApplies, take_count<&Program::ranks, kRanks>, "N",
      "Number of ranks (default: as the next four options determine, otherwise 1)"},
-    {"ppn N npernode perhost grr ntasks-per-node", kOne, kApplies, ranks_per_host, "N",
+    {"ppn N npernode perhost grr ntasks-per-node", kOne, kApplies, take_count<&Program::per_host, kRanksOnHost>, "N",
      "Ranks on each host before the next one is used; without -n, that many on every host"},
     {"hosts host H", kOne, kApplies, host_list, "NAME[:N],...",
      "Where ranks run, and how many on each (default: equal shares); other hosts are reached by ssh. Without it: the "
@@ -299,32 +217,34 @@ constexpr OptionSpec kOptions[] = {
      "Slurm or PBS job, otherwise this one"},
     {"hostfile machinefile f default-hostfile", kOne, kApplies, host_file, "FILE",
      "A file of such names, one per line (\"NAME slots=N\" as well)"},
-    {"nodes", kOne, kApplies, number_of_hosts, "N", "Only the first N of these hosts"},
-    {"launcher launcher-exec bootstrap bootstrap-exec plm-rsh-agent", kOne, kApplies, launcher, "COMMAND",
-     "How other hosts are reached: ssh, srun, or a command with its options (also HEADRACE_LAUNCHER)"},
-    {"nolocal skip-launch-node", kNoValue, kApplies, not_here, "", "No ranks on this host"},
-    {"as-hosts", kOne, kApplies, as_hosts, "N",
+    {"nodes", kOne, kApplies, take_count<&Options::most_hosts, kHosts>, "N", "Only the first N of these hosts"},
+    {"launcher launcher-exec bootstrap bootstrap-exec plm-rsh-agent", kOne, kApplies, take_text<&Options::launcher>,
+     "COMMAND", "How other hosts are reached: ssh, srun, or a command with its options (also HEADRACE_LAUNCHER)"},
+    {"nolocal skip-launch-node", kNoValue, kApplies, turn_on<&Options::not_here>, "", "No ranks on this host"},
+    {"as-hosts", kOne, kApplies, take_count<&Options::as_hosts, kHosts>, "N",
      "As if this machine were N hosts: ranks on different ones share no memory and no GPU mapping, and communicate "
      "through the network transport, only over the loopback interface (also HEADRACE_AS_HOSTS)"},
-    {"configfile app", kOne, kApplies, config_file, "FILE",
+    {"configfile app", kOne, kApplies, take_text<&ParseState::config_file>, "FILE",
      "Take the command line from a file: a program with its options on each line"},
 
     // Environment
     {"env", kVariable, kApplies, local_variable, "NAME VALUE", "An environment variable for this program"},
     {"x", kOne, kApplies, exported, "NAME=VALUE", "The same; NAME alone passes it on as it is"},
     {"genv", kVariable, kApplies, global_variable, "NAME VALUE", "An environment variable for all programs"},
-    {"envlist", kOne, kApplies, inherit_list, "NAME,...", "The only variables of mpiexec that this program receives"},
-    {"genvlist", kOne, kApplies, all_inherit_list, "NAME,...",
+    {"envlist", kOne, kApplies, inherit_list<kOfOne>, "NAME,...",
+     "The only variables of mpiexec that this program receives"},
+    {"genvlist", kOne, kApplies, inherit_list<kOfAll>, "NAME,...",
      "The only variables of mpiexec that all programs receive"},
-    {"envnone", kNoValue, kApplies, inherit_none, "", "This program receives no variable of mpiexec"},
-    {"genvnone", kNoValue, kApplies, all_inherit_none, "", "No program receives a variable of mpiexec"},
-    {"envall envuser", kNoValue, kApplies, inherit_all, "", "This program receives all variables of mpiexec (default)"},
-    {"genvall genvuser", kNoValue, kApplies, all_inherit_all, "",
+    {"envnone", kNoValue, kApplies, inherit<kOfOne, false>, "", "This program receives no variable of mpiexec"},
+    {"genvnone", kNoValue, kApplies, inherit<kOfAll, false>, "", "No program receives a variable of mpiexec"},
+    {"envall envuser", kNoValue, kApplies, inherit<kOfOne, true>, "",
+     "This program receives all variables of mpiexec (default)"},
+    {"genvall genvuser", kNoValue, kApplies, inherit<kOfAll, true>, "",
      "All programs receive all variables of mpiexec (default)"},
     {"no-foreign-variables", kNoValue, kApplies, no_foreign_variables, "",
      "Do not set the variables by which Open MPI and MVAPICH tell ranks their places (OMPI_COMM_WORLD_RANK, "
      "MV2_COMM_WORLD_LOCAL_RANK...)"},
-    {"wdir wd", kOne, kApplies, directory, "DIR", "Directory in which the ranks start"},
+    {"wdir wd", kOne, kApplies, take_text<&Program::directory>, "DIR", "Directory in which the ranks start"},
 
     // Placement
     {"map-by", kOne, kApplies, map_by, "HOW",
@@ -343,23 +263,24 @@ constexpr OptionSpec kOptions[] = {
      "How ranks are numbered: as they were mapped (default); slot: host by host; node: round robin over hosts; fill: "
      "part "
      "by part of --map-by; span: round robin over the parts of all hosts; numa, socket...: round robin over these"},
-    {"cpus-per-rank cpus-per-proc cpus-per-task depth", kOne, kApplies, cpus_per_rank, "N",
-     "The same as --map-by slot:PE=N"},
+    {"cpus-per-rank cpus-per-proc cpus-per-task depth", kOne, kApplies,
+     take_count<&MappingWords::cpus_per_rank, kCores>, "N", "The same as --map-by slot:PE=N"},
     {"cpu-set cpu-list slot-list", kOne, kApplies, cpu_set, "LIST", "Use only these CPUs of each host: 0,2,8-11"},
-    {"use-hwthread-cpus", kNoValue, kApplies, threads_as_cores, "", "Each hardware thread counts as a core"},
+    {"use-hwthread-cpus", kNoValue, kApplies, turn_on<&MappingWords::hardware_threads>, "",
+     "Each hardware thread counts as a core"},
     {"oversubscribe", kNoValue, kApplies, same_as<read_map_by, kOversubscribe>, "",
      "More ranks than cores are intended: no note about them"},
     {"nooversubscribe no-oversubscribe", kNoValue, kApplies, same_as<read_map_by, kNoOversubscribe>, "",
      "More ranks than cores are an error"},
     {"report-bindings display-map display-devel-map display-allocation print-rank-map v verbose", kNoValue, kApplies,
-     report_bindings, "",
+     turn_on<&Options::report_bindings>, "",
      "Print on standard error the binding of each rank and its nearest GPU and NIC, with a picture"},
-    {"do-not-launch", kNoValue, kApplies, do_not_launch, "",
+    {"do-not-launch", kNoValue, kApplies, turn_on<&Options::do_not_launch>, "",
      "Print the placement of ranks, and exit; see headrace map"},
     {"machine", kOne, kApplies, machine, "WHAT",
      "With --do-not-launch: a description of the hosts, an hwloc XML file or \"synthetic:pack:2 core:4 pu:2\"; once "
      "for all, or for each host"},
-    {"json", kNoValue, kApplies, json, "", "With --do-not-launch: print JSON"},
+    {"json", kNoValue, kApplies, turn_on<&Options::json>, "", "With --do-not-launch: print JSON"},
     {"save-machine", kOne, kApplies, save_machine, "FILE",
      "Write a description of this machine as an hwloc XML file, and exit"},
     {"bind-to-core", kNoValue, kApplies, same_as<read_bind_to, kCore>, "", ""},
@@ -371,9 +292,9 @@ constexpr OptionSpec kOptions[] = {
     {"bycore by-core", kNoValue, kApplies, same_as<read_map_by, kCore>, "", ""},
     {"bysocket by-socket", kNoValue, kApplies, same_as<read_map_by, kSocket>, "", ""},
     {"npersocket", kOne, kApplies, per_socket, "N", ""},
-    {"display", kOne, kApplies, report_bindings, "WHAT", ""},
+    {"display", kOne, kApplies, turn_on<&Options::report_bindings>, "WHAT", ""},
 
-    {"usize universe-size", kOne, kApplies, universe, "N",
+    {"usize universe-size", kOne, kApplies, take_count<&Options::universe, kProcesses>, "N",
      "MPI_UNIVERSE_SIZE: processes including those to be spawned (default: the hosts' slots, here the cores)"},
 
     // Output and the end
@@ -381,21 +302,24 @@ constexpr OptionSpec kOptions[] = {
      "Detect mistakes of the program: the same as -genv HEADRACE_CHECK full (docs/checker.md)"},
     {"stdin s", kOne, kApplies, standard_input, "RANK", ""},
     {"with-ft", kOne, kApplies, fault_tolerance, "WHAT", ""},
-    {"l label prepend-rank tag-output", kNoValue, kApplies, label, "", "Begin each line of output with [rank]"},
+    {"l label prepend-rank tag-output", kNoValue, kApplies, turn_on<&Options::label>, "",
+     "Begin each line of output with [rank]"},
     {"output-filename", kOne, kApplies, output_files, "DIR",
      "Write what ranks print to DIR/1/rank.N/stdout and stderr as well; DIR:nocopy: only there"},
-    {"save-counters", kOne, kApplies, save_counters, "FILE",
+    {"save-counters", kOne, kApplies, take_text<&Options::save_counters>, "FILE",
      "Save the counters of all ranks in FILE at the end of the job (docs/counters.md)"},
     {"output", kOne, kApplies, apply_output, "WHAT", ""},
     {"timeout", kOne, kApplies, timeout, "SECONDS",
      "End the job after this time, print the stack of each rank, and exit with 124 (also MPIEXEC_TIMEOUT)"},
-    {"enable-recovery disable-auto-cleanup", kNoValue, kApplies, keep_going, "",
+    {"enable-recovery disable-auto-cleanup", kNoValue, kApplies, turn_on<&Options::keep_going>, "",
      "A rank that dies does not end the job (MPI_Abort does): calls of the others return MPIX_ERR_PROC_FAILED"},
-    {"q quiet", kNoValue, kApplies, quiet, "", "No notes about options without effect"},
-    {"config", kNoValue, kApplies, settings, "", "Print every setting with its value and the origin of that, and exit"},
-    {"list-options", kNoValue, kApplies, list, "", "Print the table of options as JSON, and exit"},
-    {"h help", kNoValue, kApplies, help, "", "Print this help, and exit"},
-    {"V version info build-info", kNoValue, kApplies, version, "", "Print the version, and exit"},
+    {"q quiet", kNoValue, kApplies, turn_on<&Options::quiet>, "", "No notes about options without effect"},
+    {"config", kNoValue, kApplies, turn_on<&ParseState::settings>, "",
+     "Print every setting with its value and the origin of that, and exit"},
+    {"list-options", kNoValue, kApplies, turn_on<&ParseState::list>, "",
+     "Print the table of options as JSON, and exit"},
+    {"h help", kNoValue, kApplies, turn_on<&ParseState::help>, "", "Print this help, and exit"},
+    {"V version info build-info", kNoValue, kApplies, turn_on<&ParseState::version>, "", "Print the version, and exit"},
 
     // Options in scripts for other launchers. Each requests something that is always the case here.
     {"allow-run-as-root enable-auto-cleanup kill-on-bad-exit localonly disable-recovery hetero-nodes ordered-output "
