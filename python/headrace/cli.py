@@ -9,9 +9,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 from headrace import half_removed
 
@@ -21,6 +19,7 @@ try:
     from headrace.bench import cli as bench
     from headrace.bench.child import Failed
     from headrace.bench.programs import locate
+    from headrace.command import Parser
     from headrace.course import cli as course
     from headrace.doctor import cli as doctor
     from headrace.monitor import cli as monitor
@@ -68,21 +67,15 @@ def config(_: argparse.Namespace) -> int:
     return code
 
 
-class Command(NamedTuple):
-    """A command that parses its own arguments, so that it also runs alone."""
-
-    main: Callable[[list[str]], int]
-    help: str
-
-
-COMMANDS = {"map": Command(where.main, "show where a command line would place its ranks, here or elsewhere"),
-            "doctor": Command(doctor.main, "show what this machine offers to jobs, and what causes problems"),
-            "top": Command(top.main, "show what the jobs on this host do, in the terminal"),
-            "monitor": Command(monitor.main, "show the same on a web page, with history"),
-            "stack": Command(stack.main, "print the call stacks of a running job's ranks, identical ones grouped"),
-            "bench": Command(bench.main, "run benchmarks, alone or compared with other libraries"),
-            "tune": Command(tune.main, "measure messages and collectives on this machine, and tune them"),
-            "course": Command(course.main, "run teaching programs, and compare them with published figures")}
+# Commands that modules of their own define.
+COMMANDS = {"map": (where.define, "show where a command line would place its ranks, here or elsewhere"),
+            "doctor": (doctor.define, "show what this machine offers to jobs, and what causes problems"),
+            "top": (top.define, "show what the jobs on this host do, in the terminal"),
+            "monitor": (monitor.define, "show the same on a web page, with history"),
+            "stack": (stack.define, "print the call stacks of a running job's ranks, identical ones grouped"),
+            "bench": (bench.define, "run benchmarks, alone or compared with other libraries"),
+            "tune": (tune.define, "measure messages and collectives on this machine, and tune them"),
+            "course": (course.define, "run teaching programs, and compare them with published figures")}
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -97,28 +90,46 @@ def main(arguments: list[str] | None = None) -> int:
         return 128 + signal.SIGPIPE
 
 
-def run(arguments: list[str]) -> int:
-    if arguments and arguments[0] in COMMANDS:
-        return COMMANDS[arguments[0]].main(arguments[1:])
-    parser = argparse.ArgumentParser(prog="headrace", description="Inspects, measures and monitors an installation of Headrace.")
-    parser.add_argument("--version", action="version", version=f"headrace {installation.version()}",
-                        help="print the version and exit")
-    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    about = commands.add_parser("info", help="show version, paths, compilers, networks, GPUs; print module files")
+class _Version(argparse.Action):
+    """Asks for the version only when it is printed: mpiexec knows it."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        print(f"headrace {installation.version()}")
+        parser.exit()
+
+
+def parser() -> tuple[argparse.ArgumentParser, dict[str, tuple[str, Parser]]]:
+    """Returns the parser of all commands, and for each command its help and its own parser."""
+    whole = argparse.ArgumentParser(prog="headrace", description="Inspects, measures and monitors an installation of Headrace.",
+                                    epilog="headrace COMMAND --help shows the options of a command.")
+    whole.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
+    commands = whole.add_subparsers(title="commands", required=True, metavar="COMMAND", parser_class=Parser)
+    known: dict[str, tuple[str, Parser]] = {}
+
+    def add(name: str, text: str) -> Parser:
+        known[name] = (text, commands.add_parser(name, help=text))
+        return known[name][1]
+
+    about = add("info", "show version, paths, compilers, networks, GPUs; print module files")
     about.add_argument("--all", action="store_true", help="also show compilers, ABIs, options, networks, GPUs")
     about.add_argument("--json", action="store_true", help="print everything as JSON, for programs")
     about.add_argument("--modulefile", choices=modulefile.KINDS, help="print a module file: lua for Lmod, tcl for Environment Modules")
     about.add_argument("--prefix", type=Path, metavar="DIR", help="use another installation, or a build directory")
-    about.set_defaults(run=info)
-    shell = commands.add_parser("completion", help="print the completion script of mpiexec and headrace for a shell")
+    about.set_defaults(execute=info)
+    shell = add("completion", "print the completion script of mpiexec and headrace for a shell")
     shell.add_argument("shell", choices=completion.SHELLS)
     shell.add_argument("--mpiexec", type=Path, metavar="FILE", help="mpiexec whose options to complete (that of this installation)")
-    shell.set_defaults(run=completion.run)
-    commands.add_parser("config", help="list every setting with its value, origin and default").set_defaults(run=config)
-    for name, command in COMMANDS.items():
-        commands.add_parser(name, help=f"{command.help}; headrace {name} --help")
+    shell.set_defaults(execute=completion.run)
+    add("config", "list every setting with its value, origin and default").set_defaults(execute=config)
+    for name, (define, text) in COMMANDS.items():
+        define(add(name, text))
+    return whole, known
+
+
+def run(arguments: list[str]) -> int:
+    whole, _ = parser()
     if not arguments:
-        parser.print_help()
+        whole.print_help()
         return 0
-    chosen = parser.parse_args(arguments)
-    return chosen.run(chosen)
+    chosen = whole.parse_args(arguments)
+    return chosen.execute(chosen)

@@ -7,10 +7,9 @@ import argparse
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from unittest import mock
 
 from headrace import installation
 
@@ -52,25 +51,6 @@ def of_mpiexec(mpiexec: Path) -> Command:
                     for entry in json.loads(text) if entry["effect"] == "applies"])
 
 
-class _Asked(Exception):
-    def __init__(self, parser: argparse.ArgumentParser):
-        self.parser = parser
-
-
-def _parser(begin: Callable[[list[str]], object]) -> argparse.ArgumentParser:
-    """Returns the parser that a command creates for its arguments."""
-
-    def tell(parser: argparse.ArgumentParser, *_: object) -> None:
-        raise _Asked(parser)
-
-    with mock.patch.object(argparse.ArgumentParser, "parse_args", tell):
-        try:
-            begin(["--help"])
-        except _Asked as asked:
-            return asked.parser
-    raise ValueError("the command reads its words without a parser")
-
-
 def _option(action: argparse.Action) -> Option:
     values = 0 if action.nargs == 0 else 1
     words = tuple(map(str, action.choices or ()))
@@ -88,17 +68,12 @@ def _command(parser: argparse.ArgumentParser, help_: str = "") -> Command:
 def of_headrace(mpiexec: Command) -> Command:
     from headrace import cli  # imported here, as it imports this module
 
-    main = _parser(lambda words: cli.main(words))
-    (commands,) = [action for action in main._actions if isinstance(action, argparse._SubParsersAction)]
-    helps = {action.dest: action.help or "" for action in commands._choices_actions}
+    main, commands = cli.parser()
     whole = _command(main)
-    for name, parser in commands.choices.items():
-        if name == "map":  # the command defines no arguments of its own
-            whole.commands[name] = Command([*mpiexec.options, Option(("--save",), 1, (), "file", "Write a description of this machine to a file")])
-        else:
-            own = cli.COMMANDS.get(name)
-            whole.commands[name] = _command(_parser(own.main) if own else parser)
-        whole.commands[name].help = helps.get(name, "").split("; headrace ")[0]
+    for name, (text, parser) in commands.items():
+        whole.commands[name] = _command(parser, text)
+        if parser.verbatim:  # map, whose words are mpiexec's
+            whole.commands[name].options = [*mpiexec.options, Option(("--save",), 1, (), "file", "Write a description of this machine to a file")]
     return whole
 
 

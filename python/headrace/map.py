@@ -5,10 +5,12 @@ mpiexec itself computes the placement (`mpiexec --do-not-launch`), so that the o
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
 
 from headrace import installation
+from headrace.command import Parser
 
 USAGE = """usage: headrace map [--machine WHAT]... [--hosts LIST] [--json] [--] OPTIONS OF MPIEXEC
        headrace map --save FILE
@@ -28,7 +30,14 @@ examples:
 """
 
 
-def main(arguments: list[str]) -> int:
+def define(parser: Parser) -> None:
+    """Leaves all words to mpiexec, which knows its options and their order."""
+    parser.set_defaults(execute=run)
+    parser.verbatim = True
+
+
+def run(args: argparse.Namespace) -> int:
+    arguments = args.words
     if arguments in (["-h"], ["--help"]):
         print(USAGE, end="")
         return 0

@@ -23,6 +23,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 
 from headrace import counters
+from headrace.command import Parser
 from headrace.counters import Page
 from headrace.monitor import all_users
 from headrace.monitor.model import clean
@@ -247,18 +248,25 @@ def pages_of(name: str, pages: list[Page]) -> list[Page]:
                 else f"choose one of the jobs: {here}")
 
 
-def main(argv: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="headrace stack", description="Shows the call stacks of all ranks of a job on this host; identical stacks are grouped.")
+def define(parser: Parser) -> None:
+    parser.set_defaults(execute=run)
+    parser.check = _check
+    parser.description = "Shows the call stacks of all ranks of a job on this host; identical stacks are grouped."
     parser.add_argument("job", nargs="?", default="", help="name of the job, as headrace top shows it, or the pid of its mpiexec; not needed if only one job runs")
     parser.add_argument("--ranks", default="", metavar="LIST", help="only these ranks, such as 0-3,8")
     parser.add_argument("--seconds", type=float, default=20.0, metavar="S", help="time limit for each rank (%(default)s)")
     parser.add_argument("--json", action="store_true", help="print JSON, for programs")
     parser.add_argument("--full", action="store_true", help="also print the frames inside MPI functions, for one rank of each group")
     all_users.add(parser)
-    args = parser.parse_args(argv)
+
+
+def _check(parser: Parser, args: argparse.Namespace) -> None:
     all_users.check(parser, args)
     if not 0.1 <= args.seconds <= 600:
         parser.error("--seconds is from 0.1 to 600")
+
+
+def run(args: argparse.Namespace) -> int:
     try:
         chosen = ranks_of(args.ranks)
         pages = pages_of(args.job, counters.look(everyone=args.all_users).pages)

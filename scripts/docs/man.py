@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -119,24 +118,6 @@ def wrapper_page(names: list[str], language: str, variables: list[tuple[str, str
 
 # --- headrace ---
 
-class Met(Exception):
-    """Raised instead of parsing; carries the parser of a command."""
-
-
-def parser_of(words: list[str]) -> argparse.ArgumentParser | None:
-    def meet(self, *_, **__):
-        raise Met(self)
-    kept = argparse.ArgumentParser.parse_args, argparse.ArgumentParser.parse_known_args
-    argparse.ArgumentParser.parse_args = argparse.ArgumentParser.parse_known_args = meet
-    try:
-        cli.main(words)
-    except Met as met:
-        return met.args[0]
-    finally:
-        argparse.ArgumentParser.parse_args, argparse.ArgumentParser.parse_known_args = kept
-    return None
-
-
 def commands_of(parser: argparse.ArgumentParser) -> dict[str, tuple[str, argparse.ArgumentParser]]:
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
@@ -182,11 +163,6 @@ def option_list(parser: argparse.ArgumentParser) -> list[str]:
     return [".Sh OPTIONS", ".Bl -tag -width Ds", *lines, ".El"] if lines else []
 
 
-def purpose(text: str) -> str:
-    """Returns the first sentence of a help text, without a hint at further help."""
-    return re.split(r"; headrace [\w-]+ --help", text)[0].rstrip(".")
-
-
 def map_page(text: str) -> str:
     """Returns the page of a command that accepts mpiexec's command line."""
     lines = mdoc.head(["headrace-map"], 1, text, VERSION)
@@ -200,26 +176,21 @@ def map_page(text: str) -> str:
 
 
 def headrace_pages() -> dict[str, str]:
-    top = parser_of(["info"])
-    commands = {name: (text, sub) for name, (text, sub) in commands_of(top).items()}
+    top, commands = cli.parser()
     pages = {}
     lines = mdoc.head(["headrace"], 1, "look at an installation of Headrace, at its machine and its jobs", VERSION)
     lines += [".Sh SYNOPSIS", ".Nm", ".Ar command", ".Op Ar options", ".Sh DESCRIPTION", *mdoc.sentence(top.description or ""), ".Pp", "The commands are:",
               ".Bl -tag -width Ds"]
     for name, (text, _) in commands.items():
-        lines += [f".It Cm {name}", *mdoc.sentence(purpose(text))]
+        lines += [f".It Cm {name}", *mdoc.sentence(text)]
     lines += [".El", *option_list(top)]
     pages["headrace"] = mdoc.page([*lines, *mdoc.see_also([("mpiexec", 1), *((f"headrace-{name}", 1) for name in commands)])])
-    for name, (text, sub) in commands.items():
-        if name == "map":
-            pages["headrace-map"] = map_page(purpose(text))
+    for name, (text, parser) in commands.items():
+        if parser.verbatim:
+            pages["headrace-map"] = map_page(text)
             continue
-        met = parser_of([name])
-        if met is None:
-            raise SystemExit(f"man.py: headrace {name} has no parser")
-        parser = sub if met.prog == top.prog else met
-        lines = mdoc.head([f"headrace-{name}"], 1, purpose(text), VERSION) + [".Sh SYNOPSIS", *synopsis(parser, [name]), ".Sh DESCRIPTION"]
-        lines += mdoc.sentence(parser.description or purpose(text))
+        lines = mdoc.head([f"headrace-{name}"], 1, text, VERSION) + [".Sh SYNOPSIS", *synopsis(parser, [name]), ".Sh DESCRIPTION"]
+        lines += mdoc.sentence(parser.description or text)
         if parser.epilog:
             lines += [".Pp", *mdoc.lines(parser.epilog)]
         lines += option_list(parser)

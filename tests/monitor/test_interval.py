@@ -12,6 +12,7 @@ import urllib.parse
 
 import support
 from browser import Page, chromium
+from headrace import command
 from headrace.monitor import cli, collector, query
 from headrace.monitor.answers import Place, answer, news
 from headrace.monitor.collector import Collector
@@ -24,6 +25,10 @@ from headrace.monitor.query import Range
 from headrace.monitor.synthetic import Job, Synthetic
 
 INTERVAL = 0.2
+
+
+def arguments(*words):
+    return command.parse("headrace monitor", cli.define, words)
 
 
 class Running(Synthetic):
@@ -43,7 +48,7 @@ class Arguments(unittest.TestCase):
     def refused(self, *words):
         said = io.StringIO()
         with contextlib.redirect_stderr(said), self.assertRaises(SystemExit) as ended:
-            cli._arguments(list(words))
+            arguments(*words)
         self.assertEqual(ended.exception.code, 2)
         return said.getvalue()
 
@@ -57,8 +62,8 @@ class Arguments(unittest.TestCase):
 
     def test_what_is_accepted(self):
         for word, value in (("0.1", 0.1), ("0.2", 0.2), ("5", 5.0), ("1e-1", 0.1)):
-            self.assertEqual(cli._arguments(["--interval", word]).interval, value)
-        self.assertIsNone(cli._arguments([]).interval)
+            self.assertEqual(arguments("--interval", word).interval, value)
+        self.assertIsNone(arguments().interval)
 
 
 class Collecting(support.Scratch):

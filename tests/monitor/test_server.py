@@ -255,7 +255,7 @@ class Command(support.Scratch):
         words = [support.sys.executable, "-m", "headrace"]
         alone, asked = (subprocess.run([*words, *more], capture_output=True, text=True, timeout=60, cwd=support.ROOT / "python") for more in ((), ("--help",)))
         self.assertEqual((alone.returncode, alone.stdout, alone.stderr), (0, asked.stdout, ""))
-        self.assertIn("headrace top --help", " ".join(alone.stdout.split()))
+        self.assertIn("headrace COMMAND --help", alone.stdout)
 
     def test_nothing_to_save(self):
         said = self.run_it("--save", str(self.folder / "run"), "--history", str(self.folder / "h.sqlite"), "--job", "no-such-job")

@@ -48,6 +48,13 @@ LINES = [
     ("headrace map --bind-to co", {"core"}, set()),
     ("headrace doctor --on", {"--only"}, {"--modulefile"}),
     ("headrace completion f", {"fish"}, {"bash"}),
+    ("headrace top --on", {"--once"}, {"--only"}),
+    ("headrace monitor --rep", {"--reports", "--report-to"}, {"--ranks"}),
+    ("headrace stack --ra", {"--ranks"}, {"--rebuild"}),
+    ("headrace bench --vs", {"--vs"}, {"--version"}),
+    ("headrace bench --form ", {"blocking", "persistent"}, {"table"}),
+    ("headrace tune --mes", {"--messages"}, set()),
+    ("headrace course --device ", {"auto", "host", "cuda"}, set()),
 ]
 
 

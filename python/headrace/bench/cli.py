@@ -14,6 +14,7 @@ import statistics
 import sys
 from pathlib import Path
 
+from headrace import command
 from headrace.bench import gpu, libraries, plot, suite, summary
 from headrace.bench.bare import Bare
 from headrace.bench.child import Failed
@@ -21,6 +22,7 @@ from headrace.bench.compare import Plan, Result, compare, pinning_warning, wande
 from headrace.bench.libraries import Library
 from headrace.bench.perftest import Perftest
 from headrace.bench.programs import Programs, locate
+from headrace.command import Parser
 
 DESCRIPTION = """Runs the host benchmarks and prints tables of medians.
 
@@ -29,10 +31,13 @@ runs the same binary if it has the standard ABI, otherwise a rebuilt one. Ratios
 within each run; their median and spread are printed. With --gpu as the first option, the GPU set runs; see `headrace bench --gpu --help`."""
 
 
-def _arguments(argv: list[str]) -> argparse.Namespace:
-    known = f"benchmarks: {', '.join(suite.BENCHMARKS)}\ngroups: {', '.join(suite.GROUPS)}"
-    parser = argparse.ArgumentParser(prog="headrace bench", description=DESCRIPTION, epilog=known,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+def define(parser: Parser) -> None:
+    parser.set_defaults(execute=run)
+    parser.check = _check
+    parser.description = DESCRIPTION
+    parser.epilog = f"benchmarks: {', '.join(suite.BENCHMARKS)}\ngroups: {', '.join(suite.GROUPS)}"
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_other("--gpu", gpu.define)
     parser.add_argument("benchmarks", nargs="*", metavar="BENCHMARK", help="names or groups (a set of all kinds)")
     parser.add_argument("--benchmarks", dest="listed", metavar="LIST", help="the same as a comma-separated list")
     parser.add_argument("--vs", metavar="LIST",
@@ -68,7 +73,9 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the tables and all reports to this file")
     parser.add_argument("--markdown", action="store_true", help="print the tables as Markdown")
     parser.add_argument("--plots", type=Path, metavar="DIR", help="write an SVG picture for each benchmark")
-    args = parser.parse_args(argv)
+
+
+def _check(parser: Parser, args: argparse.Namespace) -> None:
     names = args.benchmarks + (args.listed.split(",") if args.listed else [])
     try:
         args.chosen = suite.expand(names or list(suite.DEFAULT))
@@ -94,7 +101,6 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
         parser.error(f"--cores-apart is for 2 ranks, not {args.ranks}")
     if args.ranks % 2 and (odd := [b.name for b in args.chosen if b.pairs]):
         parser.error(f"{', '.join(odd)} run on an even number of ranks, not {args.ranks}")
-    return args
 
 
 def _machine() -> str:
@@ -202,10 +208,11 @@ def host(args: argparse.Namespace, default_build: Path | None) -> int:
 
 
 def main(argv: list[str], default_build: Path | None = None) -> int:
-    if argv[:1] == ["--gpu"]:
-        return gpu.main(argv[1:], default_build)
-    args = _arguments(argv)
-    args.words = argv
+    args = command.parse("headrace bench", define, argv)
+    return args.execute(args, default_build)
+
+
+def run(args: argparse.Namespace, default_build: Path | None = None) -> int:
     try:
         return host(args, default_build)
     except Failed as failed:

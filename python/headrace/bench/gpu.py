@@ -16,6 +16,7 @@ import sys
 import time
 from pathlib import Path
 
+from headrace import command
 from headrace.bench import nccl
 from headrace.bench import sections as all_sections
 from headrace.bench.child import Failed, run_json
@@ -23,6 +24,7 @@ from headrace.bench.figure import Table
 from headrace.bench.limits import Limits
 from headrace.bench.programs import Programs, locate
 from headrace.bench.progress import Progress
+from headrace.command import Parser
 
 
 class Session:
@@ -121,10 +123,12 @@ def heading(session: Session) -> str:
     return ", ".join(filter(None, parts)) + f"\n\n    bench/gpu.py {' '.join(session.args.words)}\n"
 
 
-def arguments(argv: list[str] | None) -> argparse.Namespace:
-    names = [section.name for section in all_sections.SECTIONS]
+def define(parser: Parser) -> None:
     known = "; ".join(f"{section.name}: {section.sentence}" for section in all_sections.SECTIONS)
-    parser = argparse.ArgumentParser(prog="headrace bench --gpu", description=__doc__, epilog=f"Sections: {known}")
+    parser.set_defaults(execute=run)
+    parser.check = _check
+    parser.description = __doc__
+    parser.epilog = f"Sections: {known}"
     parser.add_argument("--build", type=Path, metavar="DIR",
                         help="build directory or prefix of Headrace (this installation)")
     parser.add_argument("--mpiexec", type=Path, help="mpiexec to use instead of the one there")
@@ -136,17 +140,21 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--markdown", action="store_true", help="print the table as Markdown")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write figures and all reports to this file")
     parser.add_argument("--quick", action="store_true", help="tiny sizes: shows that everything runs, measures nothing")
-    args = parser.parse_args(argv)
-    args.words = sys.argv[1:] if argv is None else argv
+
+
+def _check(parser: Parser, args: argparse.Namespace) -> None:
+    names = [section.name for section in all_sections.SECTIONS]
     if unknown := set(args.only or ()) - set(names):
         parser.error(f"no such section: {', '.join(sorted(unknown))}; there are {', '.join(names)}")
     if args.runs < 1:
         parser.error("--runs is at least 1")
-    return args
 
 
 def main(argv: list[str] | None = None, default_build: Path | None = None) -> int:
-    args = arguments(argv)
+    return run(command.parse("headrace bench --gpu", define, argv), default_build)
+
+
+def run(args: argparse.Namespace, default_build: Path | None = None) -> int:
     try:
         programs = locate(args.build or default_build or Path(sys.prefix), args.mpiexec)
     except Failed as failed:

@@ -9,15 +9,19 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+from headrace import command
 from headrace.bench.child import Failed
 from headrace.bench.programs import Programs, locate
+from headrace.command import Parser
 from headrace.course import chapter as chapters
 from headrace.course import show
 from headrace.course.lesson import Lesson, without_gpu
 
 
-def _arguments(argv: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="headrace course", description=__doc__)
+def define(parser: Parser) -> None:
+    parser.set_defaults(execute=run)
+    parser.check = _check
+    parser.description = __doc__
     parser.add_argument("chapter", nargs="?", help="chapter to run; without it, the chapters are listed")
     parser.add_argument("--device", choices=("auto", "host", "cuda"), default="auto",
                         help="device for steps that run on any: auto uses a GPU if there is one")
@@ -31,14 +35,15 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
                         help="build directory or prefix of Headrace (this installation)")
     parser.add_argument("--programs", type=Path, metavar="DIR",
                         help="directory with the programs built by a chapter's build.sh (this directory, then PATH)")
-    args = parser.parse_args(argv)
+
+
+def _check(parser: Parser, args: argparse.Namespace) -> None:
     if args.runs < 1 or args.timeout < 1:
         parser.error("--runs and --timeout are at least 1")
     if args.png and args.no_png:
         parser.error("--png and --no-png contradict one another")
     if args.png and not show.has_matplotlib():
         parser.error("--png requires matplotlib: pip install matplotlib, or headrace[plot]")
-    return args
 
 
 def _list() -> None:
@@ -93,7 +98,10 @@ def study(args: argparse.Namespace, default_build: Path | None) -> int:
 
 
 def main(argv: list[str], default_build: Path | None = None) -> int:
-    args = _arguments(argv)
+    return run(command.parse("headrace course", define, argv), default_build)
+
+
+def run(args: argparse.Namespace, default_build: Path | None = None) -> int:
     try:
         if args.chapter is None:
             _list()

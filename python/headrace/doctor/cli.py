@@ -9,8 +9,9 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
-from headrace import counters, installation
+from headrace import command, counters, installation
 from headrace.bench.child import Failed
+from headrace.command import Parser
 from headrace.doctor import job, run, show
 from headrace.doctor.check import run_all
 from headrace.doctor.checks import CHECKS
@@ -23,9 +24,12 @@ from headrace.problem import sentence
 _EPILOG = "Exit code: 0 no trouble found, 1 warnings, 2 errors (or a wrong option). It changes nothing and ends within 10 s."
 
 
-def _arguments(argv: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="headrace doctor", epilog=_EPILOG, description="Shows what this machine offers to a "
-                                     "job and what causes problems: each finding with its evidence, its cost and its remedy.")
+def define(parser: Parser) -> None:
+    parser.set_defaults(execute=run_checks)
+    parser.check = _check
+    parser.epilog = _EPILOG
+    parser.description = ("Shows what this machine offers to a job and what causes problems: each finding with its evidence, its cost and "
+                          "its remedy.")
     parser.add_argument("--all", action="store_true", help="also print what is in order")
     parser.add_argument("--json", action="store_true", help="print all findings as JSON, with stable ids")
     parser.add_argument("--job", metavar="JOB|FILE", nargs="?", const="", help="find problems of a job from its counters: one that "
@@ -37,14 +41,15 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--only", metavar="CHECK", action="append", choices=[check.name for check in (*CHECKS, *job.CHECKS, *run.CHECKS)],
                         help="run only this check; may be given several times")
     parser.add_argument("--build", type=Path, metavar="DIR", help="build directory or prefix of Headrace (this installation)")
-    args = parser.parse_args(argv)
+
+
+def _check(parser: Parser, args: argparse.Namespace) -> None:
     if args.run and args.job is not None:
         parser.error("--run and --job are two things: ask for one at a time")
     if args.hosts and not args.run:
         parser.error("--hosts says where --run measures")
     if args.run and args.hosts.count(",") < bool(args.hosts):
         parser.error("--hosts requires at least two, separated by commas")
-    return args
 
 
 def _version() -> str:
@@ -66,7 +71,10 @@ def _facts(args: argparse.Namespace) -> Facts | job_facts.JobFacts | links.RunFa
 
 
 def main(argv: list[str], facts: Facts | job_facts.JobFacts | links.RunFacts | None = None) -> int:
-    args = _arguments(argv)
+    return run_checks(command.parse("headrace doctor", define, argv), facts)
+
+
+def run_checks(args: argparse.Namespace, facts: Facts | job_facts.JobFacts | links.RunFacts | None = None) -> int:
     checks = job.CHECKS if args.job is not None else run.CHECKS if args.run else CHECKS
     if args.list:
         for check in checks:

@@ -13,14 +13,14 @@ import threading
 from pathlib import Path
 
 from headrace import counters, own_files
+from headrace.command import Parser
 from headrace.counters.saved import MAGIC
-from headrace.monitor import all_users, otlp, topology
+from headrace.monitor import all_users, export, otlp, pmpi, topology
 from headrace.monitor.alerts import Alerts
 from headrace.monitor.alerts import Wrong as WrongRules
 from headrace.monitor.alerts import read as read_rules
 from headrace.monitor.answers import Place
 from headrace.monitor.collector import Collector
-from headrace.monitor.export import main as export
 from headrace.monitor.history import Busy, History, Unreadable, check, default_path
 from headrace.monitor.host import Host
 from headrace.monitor.hosts import secret
@@ -31,7 +31,6 @@ from headrace.monitor.limits import many_descriptors
 from headrace.monitor.listen import Refused as CannotListen
 from headrace.monitor.listen import listen
 from headrace.monitor.pages import Pages
-from headrace.monitor.pmpi import main as pmpi
 from headrace.monitor.query import Wrong
 from headrace.monitor.save import save
 from headrace.problem import sentence
@@ -43,9 +42,13 @@ _INTERVALS = (0.1, 5.0)  # range of --interval
 _CHECK_SECONDS = 300.0  # time limit for the check of a saved run
 
 
-def _arguments(argv: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="headrace monitor", epilog=_EPILOG,
-                                     description="Shows what the jobs on this host do, live and as history, on a web page.")
+def define(parser: Parser) -> None:
+    parser.set_defaults(execute=run)
+    parser.check = _check
+    parser.epilog = _EPILOG
+    parser.description = "Shows what the jobs on this host do, live and as history, on a web page."
+    parser.add_other("export", export.define)
+    parser.add_other("pmpi", pmpi.define)
     parser.add_argument("--port", type=int, default=8642, help="port on which the page is served; 0: any free port (%(default)s)")
     parser.add_argument("--listen", metavar="ADDRESS", default="127.0.0.1",
                         help="address to serve on; any but loopback is open to other hosts, unencrypted (%(default)s)")
@@ -67,7 +70,9 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
     only.add_argument("--report-to", metavar="HOST:PORT", help="report what this host's jobs do to the monitor there, and serve nothing")
     parser.add_argument("--job", default="", help="run that --save saves (the newest)")
     all_users.add(parser)
-    args = parser.parse_args(argv)
+
+
+def _check(parser: Parser, args: argparse.Namespace) -> None:
     all_users.check(parser, args)
     if args.history_size < 1 or not 0 <= args.port <= 65535:
         parser.error("--history-size is at least 1, and --port from 0 to 65535")
@@ -86,7 +91,6 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
         parser.error("--interval is for a monitor that shows what runs now; it also tells collectors on other hosts when to read")
     if args.alerts and (args.save or args.open or args.report_to):
         parser.error("--alerts is for a monitor that shows what runs now")
-    return args
 
 
 def _interval(text: str) -> float:
@@ -232,12 +236,7 @@ def _live(args: argparse.Namespace) -> int:
             history.close()
 
 
-def main(argv: list[str]) -> int:
-    if argv[:1] == ["export"]:
-        return export(argv[1:])
-    if argv[:1] == ["pmpi"]:
-        return pmpi(argv[1:])
-    args = _arguments(argv)
+def run(args: argparse.Namespace) -> int:
     os.umask(0o077)
     many_descriptors()
     try:

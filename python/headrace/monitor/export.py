@@ -15,7 +15,8 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from headrace import own_files
+from headrace import command, own_files
+from headrace.command import Parser
 from headrace.monitor import sealed
 from headrace.monitor.history import Unreadable, connect, default_path
 from headrace.monitor.query import Wrong, job_id
@@ -152,20 +153,23 @@ def parquet(db: sqlite3.Connection, key: str, folder: Path) -> list[str]:
     return said
 
 
-def _arguments(argv: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="headrace monitor export", description="Queries the history or a saved run with SQL, or exports it as Parquet.",
-                                     epilog=f"Tables and views for --sql: jobs, ranks, named_totals, machine, {', '.join(VIEWS)} (docs/monitor.md).")
+def define(parser: Parser) -> None:
+    parser.set_defaults(execute=run)
+    parser.description = "Queries the history or a saved run with SQL, or exports it as Parquet."
+    parser.epilog = f"Tables and views for --sql: jobs, ranks, named_totals, machine, {', '.join(VIEWS)} (docs/monitor.md)."
     parser.add_argument("file", type=Path, nargs="?", default=default_path(), help="a history or a saved run (%(default)s)")
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--sql", metavar="QUERY", help="print the result of one SQL statement (SQLite); the file is not changed")
     what.add_argument("--parquet", type=Path, metavar="DIR", help="write a run's tables there, one file each")
     parser.add_argument("--form", choices=("table", "csv", "json"), default="table", help="output format of --sql; json: one object per line")
     parser.add_argument("--job", default="", help="run that --parquet writes (the newest)")
-    return parser.parse_args(argv)
 
 
 def main(argv: list[str]) -> int:
-    args = _arguments(argv)
+    return run(command.parse("headrace monitor export", define, argv))
+
+
+def run(args: argparse.Namespace) -> int:
     try:
         db = open_for_questions(args.file)
         if args.sql is not None:

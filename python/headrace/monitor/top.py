@@ -13,6 +13,8 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
+from headrace import command
+from headrace.command import Parser
 from headrace.monitor import all_users, chance
 from headrace.monitor.limits import many_descriptors
 from headrace.monitor.model import OUTSIDE, SUMS, Brief, Reading, Sweep
@@ -22,7 +24,7 @@ from headrace.monitor.source import Source
 from headrace.monitor.top_screen import Screen, is_terminal, width
 from headrace.monitor.top_text import short, text
 
-__all__ = ["Row", "main", "rows", "short", "text"]
+__all__ = ["Row", "define", "main", "rows", "short", "text"]
 
 _CALLS = 4  # number of functions shown: those of a job with the most time
 _LOOKS = 180  # number of readings that a live view remembers, with the slowest rank in each
@@ -136,17 +138,20 @@ def _now(readings: list[Reading]) -> dict[str, int]:
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_CALLS])
 
 
-def _arguments(argv: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="headrace top", description="Shows what the jobs on this host do: rates, waiting, the slowest rank.")
+def define(parser: Parser) -> None:
+    parser.set_defaults(execute=run)
+    parser.check = _check
+    parser.description = "Shows what the jobs on this host do: rates, waiting, the slowest rank."
     parser.add_argument("--once", action="store_true", help="observe one period, print, and exit")
     parser.add_argument("--json", action="store_true", help="print JSON, for programs: one document with --once, otherwise one line per period")
     parser.add_argument("--period", type=float, default=1.0, metavar="S", help="seconds between two readings (%(default)s)")
     all_users.add(parser)
-    args = parser.parse_args(argv)
+
+
+def _check(parser: Parser, args: argparse.Namespace) -> None:
     all_users.check(parser, args)
     if not 0.05 <= args.period <= 3600:
         parser.error("--period is from 0.05 to 3600 seconds")
-    return args
 
 
 def _json(found: list[Row], after: Sweep) -> str:
@@ -184,7 +189,10 @@ def _printed(source: Source, args: argparse.Namespace) -> int:
 
 
 def main(argv: list[str], source: Source | None = None) -> int:
-    args = _arguments(argv)
+    return run(command.parse("headrace top", define, argv), source)
+
+
+def run(args: argparse.Namespace, source: Source | None = None) -> int:
     many_descriptors()
     source = source or Pages(everyone=args.all_users)
     if hasattr(sys.stdout, "reconfigure"):

@@ -10,6 +10,7 @@ from pathlib import Path
 from headrace import counters
 from headrace.bench import libraries
 from headrace.bench.child import Failed
+from headrace.command import Parser
 from headrace.tune import explain, run
 from headrace.tune.collectives import OPERATIONS
 from headrace.tune.run import SIZES
@@ -54,8 +55,10 @@ def _hosts(text: str) -> dict[str, int]:
     return found
 
 
-def _arguments(argv: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="headrace tune", description=DESCRIPTION)
+def define(parser: Parser) -> None:
+    parser.set_defaults(execute=execute)
+    parser.check = _check
+    parser.description = DESCRIPTION
     parser.add_argument("--messages", action="store_true", help="tune only the message limits (eager, single copy, chunks), with two ranks")
     parser.add_argument("--collectives", action="store_true", help="tune only the collectives; with --messages as well, or with neither option, both are tuned")
     parser.add_argument("--operations", type=_operations, metavar="LIST", help=f"tune only these collectives ({','.join(OPERATIONS)})")
@@ -76,7 +79,9 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--explain", nargs=argparse.REMAINDER, metavar="RUN|PROGRAM",
                         help="measure nothing: show which rows and limits apply to a run saved by mpiexec --save-counters, or to a "
                         "program with its options of mpiexec (-n 4 ./program), which is run for it")
-    args = parser.parse_args(argv)
+
+
+def _check(parser: Parser, args: argparse.Namespace) -> None:
     if args.explain is not None and not args.explain:
         parser.error("--explain requires a file of mpiexec --save-counters, or a program")
     if args.rounds < 1:
@@ -86,20 +91,18 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
         args.ranks = [] if args.hosts else sorted({2, max(2, cores), 4 * cores})
     elif not args.hosts and args.ranks[0] < 2:
         parser.error(f"--ranks: '{args.ranks[0]}' is not a number of ranks of 2 or more")
-    return args
 
 
 def _interrupted(number: int, frame: object) -> None:
     raise KeyboardInterrupt
 
 
-def main(argv: list[str]) -> int:
-    args = _arguments(argv)
+def execute(args: argparse.Namespace) -> int:
     signal.signal(signal.SIGTERM, _interrupted)  # ends started processes; the run can be resumed
     try:
         if args.explain is not None:
             return explain.explain(args.build or Path(sys.prefix), args.explain)
-        return run.tune(args, argv)
+        return run.tune(args, args.words)
     except (Failed, counters.Problem) as failed:
         print(f"headrace tune: {failed}", file=sys.stderr)
         return 2

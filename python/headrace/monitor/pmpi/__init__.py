@@ -18,6 +18,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from headrace.command import Parser
 from headrace.monitor.pmpi.prototypes import parse
 from headrace.monitor.pmpi.wrappers import write
 
@@ -53,12 +54,15 @@ def build(file: Path, mpicc: str) -> str:
     return f"{file}: {len(functions)} functions of {compiler}. Preload it in the ranks (LD_PRELOAD={file.resolve()})"
 
 
-def main(argv: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="headrace monitor pmpi", description="Builds a library that shows jobs of another MPI library in the monitor: "
-                                     "calls, their time, messages by peer. Jobs of Headrace need none.")
+def define(parser: Parser) -> None:
+    parser.set_defaults(execute=run)
+    parser.description = ("Builds a library that shows jobs of another MPI library in the monitor: calls, their time, messages by peer. Jobs of "
+                          "Headrace need none.")
     parser.add_argument("file", type=Path, help="the library to write, for example libheadrace_pmpi.so")
     parser.add_argument("--mpicc", default="mpicc", help="the compiler of that MPI (%(default)s)")
-    args = parser.parse_args(argv)
+
+
+def run(args: argparse.Namespace) -> int:
     try:
         print(build(args.file, args.mpicc))
     except Failed as failed:
