@@ -78,36 +78,23 @@ struct HandleOf<comm::Info> {
     return value == abi::kInfoEnv ? &comm::info_env() : nullptr;
   }
 };
-template <>
-struct HandleOf<comm::Session> {
-  using Type = MPI_Session;
-  static constexpr std::uintptr_t kNull = abi::kSessionNull;
-  static comm::Session* predefined(std::uintptr_t) noexcept { return nullptr; }
+// For kinds of objects of which none is predefined.
+template <class T, class Handle, std::uintptr_t kNullValue>
+struct WithoutPredefined {
+  using Type = Handle;
+  static constexpr std::uintptr_t kNull = kNullValue;
+  static T* predefined(std::uintptr_t) noexcept { return nullptr; }
 };
 template <>
-struct HandleOf<rma::Window> {
-  using Type = MPI_Win;
-  static constexpr std::uintptr_t kNull = abi::kWinNull;
-  static rma::Window* predefined(std::uintptr_t) noexcept { return nullptr; }
-};
+struct HandleOf<comm::Session> : WithoutPredefined<comm::Session, MPI_Session, abi::kSessionNull> {};
 template <>
-struct HandleOf<io::File> {
-  using Type = MPI_File;
-  static constexpr std::uintptr_t kNull = abi::kFileNull;
-  static io::File* predefined(std::uintptr_t) noexcept { return nullptr; }
-};
+struct HandleOf<rma::Window> : WithoutPredefined<rma::Window, MPI_Win, abi::kWinNull> {};
 template <>
-struct HandleOf<p2p::Request> {
-  using Type = MPI_Request;
-  static constexpr std::uintptr_t kNull = abi::kRequestNull;
-  static p2p::Request* predefined(std::uintptr_t) noexcept { return nullptr; }
-};
+struct HandleOf<io::File> : WithoutPredefined<io::File, MPI_File, abi::kFileNull> {};
 template <>
-struct HandleOf<p2p::Message> {
-  using Type = MPI_Message;
-  static constexpr std::uintptr_t kNull = abi::kMessageNull;
-  static p2p::Message* predefined(std::uintptr_t) noexcept { return nullptr; }
-};
+struct HandleOf<p2p::Request> : WithoutPredefined<p2p::Request, MPI_Request, abi::kRequestNull> {};
+template <>
+struct HandleOf<p2p::Message> : WithoutPredefined<p2p::Message, MPI_Message, abi::kMessageNull> {};
 
 template <class T>
 using Handle = typename HandleOf<T>::Type;

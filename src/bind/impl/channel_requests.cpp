@@ -215,9 +215,31 @@ int wait_for_ready(int count, const MPI_Request* handles, bool* any) {
   }
 }
 
-// Reports all complete requests, and releases them unless `released` is null. `released`: the array `handles`, or null.
-int report_some(const Call& call, int count, const MPI_Request* handles, MPI_Request* released, bool any, int* outcount,
-                int* indices, MPI_Status* statuses) {
+// Executes a call that completes one of several requests, or some of them. `waits`: until one is complete. `released`:
+// the array `handles`; null if the call only looks. False if an argument is wrong, or no request belongs to a channel.
+bool complete_any(const Call& call, bool waits, int count, const MPI_Request* handles, MPI_Request* released,
+                  int* index, int* flag, MPI_Status* status, int* code) {
+  if (index == nullptr || !any_channels(count, handles)) return false;
+  const Outside outside;
+  Counted counted(call);
+  bool any = false;
+  const int ready = waits ? wait_for_ready(count, handles, &any) : test_for_ready(count, handles, &any);
+  *index = ready < 0 ? MPI_UNDEFINED : ready;
+  if (flag != nullptr) *flag = ready >= 0 || !any ? 1 : 0;
+  if (!any) impl::report_empty(status);
+  *code = MPI_SUCCESS;
+  if (ready < 0) return true;
+  *code = result(call, report(released == nullptr ? nullptr : &released[ready], request_of(handles[ready]), status));
+  return true;
+}
+
+bool complete_some(const Call& call, bool waits, int count, const MPI_Request* handles, MPI_Request* released,
+                   int* outcount, int* indices, MPI_Status* statuses, int* code) {
+  if (outcount == nullptr || indices == nullptr || !any_channels(count, handles)) return false;
+  const Outside outside;
+  Counted counted(call);
+  bool any = false;
+  static_cast<void>(waits ? wait_for_ready(count, handles, &any) : test_for_ready(count, handles, &any));
   *outcount = any ? 0 : MPI_UNDEFINED;
   Report all;
   for (int i = 0; any && i < count; ++i) {
@@ -227,16 +249,8 @@ int report_some(const Call& call, int count, const MPI_Request* handles, MPI_Req
     all.add(i, released == nullptr ? nullptr : &released[i], request, at(statuses, *outcount));
     ++*outcount;
   }
-  return all.result(call);
-}
-
-int report_any(const Call& call, const MPI_Request* handles, MPI_Request* released, int ready, bool any, int* index,
-               int* flag, MPI_Status* status) {
-  *index = ready < 0 ? MPI_UNDEFINED : ready;
-  if (flag != nullptr) *flag = ready >= 0 || !any ? 1 : 0;
-  if (!any) impl::report_empty(status);
-  if (ready < 0) return MPI_SUCCESS;
-  return result(call, report(released == nullptr ? nullptr : &released[ready], request_of(handles[ready]), status));
+  *code = all.result(call);
+  return true;
 }
 
 }  // namespace
@@ -270,24 +284,12 @@ bool waitall(const Call& call, int count, MPI_Request* requests, MPI_Status* sta
 }
 
 bool waitany(const Call& call, int count, MPI_Request* requests, int* index, MPI_Status* status, int* code) {
-  if (index == nullptr || !any_channels(count, requests)) return false;
-  const Outside outside;
-  Counted counted(call);
-  bool any = false;
-  const int ready = wait_for_ready(count, requests, &any);
-  *code = report_any(call, requests, requests, ready, any, index, nullptr, status);
-  return true;
+  return complete_any(call, true, count, requests, requests, index, nullptr, status, code);
 }
 
 bool waitsome(const Call& call, int count, MPI_Request* requests, int* outcount, int* indices, MPI_Status* statuses,
               int* code) {
-  if (outcount == nullptr || indices == nullptr || !any_channels(count, requests)) return false;
-  const Outside outside;
-  Counted counted(call);
-  bool any = false;
-  static_cast<void>(wait_for_ready(count, requests, &any));
-  *code = report_some(call, count, requests, requests, any, outcount, indices, statuses);
-  return true;
+  return complete_some(call, true, count, requests, requests, outcount, indices, statuses, code);
 }
 
 bool test(const Call& call, MPI_Request* request, int* flag, MPI_Status* status, int* code) {
@@ -311,24 +313,12 @@ bool testall(const Call& call, int count, MPI_Request* requests, int* flag, MPI_
 }
 
 bool testany(const Call& call, int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status, int* code) {
-  if (index == nullptr || flag == nullptr || !any_channels(count, requests)) return false;
-  const Outside outside;
-  Counted counted(call);
-  bool any = false;
-  const int ready = test_for_ready(count, requests, &any);
-  *code = report_any(call, requests, requests, ready, any, index, flag, status);
-  return true;
+  return flag != nullptr && complete_any(call, false, count, requests, requests, index, flag, status, code);
 }
 
 bool testsome(const Call& call, int count, MPI_Request* requests, int* outcount, int* indices, MPI_Status* statuses,
               int* code) {
-  if (outcount == nullptr || indices == nullptr || !any_channels(count, requests)) return false;
-  const Outside outside;
-  Counted counted(call);
-  bool any = false;
-  static_cast<void>(test_for_ready(count, requests, &any));
-  *code = report_some(call, count, requests, requests, any, outcount, indices, statuses);
-  return true;
+  return complete_some(call, false, count, requests, requests, outcount, indices, statuses, code);
 }
 
 bool request_get_status(const Call& call, MPI_Request request, int* flag, MPI_Status* status, int* code) {
@@ -355,24 +345,12 @@ bool request_get_status_all(const Call& call, int count, const MPI_Request* requ
 
 bool request_get_status_any(const Call& call, int count, const MPI_Request* requests, int* index, int* flag,
                             MPI_Status* status, int* code) {
-  if (index == nullptr || flag == nullptr || !any_channels(count, requests)) return false;
-  const Outside outside;
-  Counted counted(call);
-  bool any = false;
-  const int ready = test_for_ready(count, requests, &any);
-  *code = report_any(call, requests, nullptr, ready, any, index, flag, status);
-  return true;
+  return flag != nullptr && complete_any(call, false, count, requests, nullptr, index, flag, status, code);
 }
 
 bool request_get_status_some(const Call& call, int count, const MPI_Request* requests, int* outcount, int* indices,
                              MPI_Status* statuses, int* code) {
-  if (outcount == nullptr || indices == nullptr || !any_channels(count, requests)) return false;
-  const Outside outside;
-  Counted counted(call);
-  bool any = false;
-  static_cast<void>(test_for_ready(count, requests, &any));
-  *code = report_some(call, count, requests, nullptr, any, outcount, indices, statuses);
-  return true;
+  return complete_some(call, false, count, requests, nullptr, outcount, indices, statuses, code);
 }
 
 bool start(const Call& call, MPI_Request* request, int* code) {

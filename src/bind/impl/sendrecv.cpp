@@ -105,66 +105,55 @@ Status copy_out(const layout::View& data, std::unique_ptr<std::byte[]>* copy, la
   return layout::make_view(copy->get(), static_cast<Count>(data.packed), *layout::predefined_type(abi::kByte), view);
 }
 
-struct Views {
-  layout::View out;
-  layout::View in;
-};
+// A send and a receive that have been started; `copy`: the data to send, if the receive replaces it.
+struct Pair {
+  p2p::Request* send = nullptr;
+  p2p::Request* receive = nullptr;
+  std::unique_ptr<std::byte[]> copy;
 
-Status make_views(const void* sendbuf, Count sendcount, const layout::Datatype& sendtype, int dest, void* recvbuf,
-                  Count recvcount, const layout::Datatype& recvtype, int source, Views* views) {
-  if (dest != abi::kProcNull) HR_TRY(layout::make_view(sendbuf, sendcount, sendtype, &views->out));
-  if (source != abi::kProcNull) HR_TRY(layout::make_view(recvbuf, recvcount, recvtype, &views->in));
-  return kOk;
-}
+  Status start(const void* sendbuf, Count sendcount, const layout::Datatype& sendtype, int dest, int sendtag,
+               void* recvbuf, Count recvcount, const layout::Datatype& recvtype, int source, int recvtag,
+               comm::Communicator& comm, bool replaces) {
+    layout::View out, in, packed;
+    if (dest != abi::kProcNull) HR_TRY(layout::make_view(sendbuf, sendcount, sendtype, &out));
+    if (source != abi::kProcNull) HR_TRY(layout::make_view(recvbuf, recvcount, recvtype, &in));
+    if (replaces && dest != abi::kProcNull) HR_TRY(copy_out(out, &copy, &packed));
+    return start_both(replaces ? packed : out, dest, sendtag, in, source, recvtag, comm, &send, &receive);
+  }
+};
 
 }  // namespace
 
 Status sendrecv(const void* sendbuf, Count sendcount, layout::Datatype& sendtype, int dest, int sendtag, void* recvbuf,
                 Count recvcount, layout::Datatype& recvtype, int source, int recvtag, comm::Communicator& comm,
                 MPI_Status* status) {
-  Views views;
-  HR_TRY(make_views(sendbuf, sendcount, sendtype, dest, recvbuf, recvcount, recvtype, source, &views));
-  p2p::Request* send = nullptr;
-  p2p::Request* receive = nullptr;
-  HR_TRY(start_both(views.out, dest, sendtag, views.in, source, recvtag, comm, &send, &receive));
-  return finish_both(send, receive, status);
+  Pair pair;
+  HR_TRY(pair.start(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm,
+                    false));
+  return finish_both(pair.send, pair.receive, status);
 }
 
 Status sendrecv_replace(void* buf, Count count, layout::Datatype& datatype, int dest, int sendtag, int source,
                         int recvtag, comm::Communicator& comm, MPI_Status* status) {
-  Views views;
-  HR_TRY(make_views(buf, count, datatype, dest, buf, count, datatype, source, &views));
-  std::unique_ptr<std::byte[]> copy;
-  layout::View packed;
-  if (dest != abi::kProcNull) HR_TRY(copy_out(views.out, &copy, &packed));
-  p2p::Request* send = nullptr;
-  p2p::Request* receive = nullptr;
-  HR_TRY(start_both(packed, dest, sendtag, views.in, source, recvtag, comm, &send, &receive));
-  return finish_both(send, receive, status);
+  Pair pair;
+  HR_TRY(pair.start(buf, count, datatype, dest, sendtag, buf, count, datatype, source, recvtag, comm, true));
+  return finish_both(pair.send, pair.receive, status);
 }
 
 Status isendrecv(const void* sendbuf, Count sendcount, layout::Datatype& sendtype, int dest, int sendtag, void* recvbuf,
                  Count recvcount, layout::Datatype& recvtype, int source, int recvtag, comm::Communicator& comm,
                  p2p::Request*& request) {
-  Views views;
-  HR_TRY(make_views(sendbuf, sendcount, sendtype, dest, recvbuf, recvcount, recvtype, source, &views));
-  p2p::Request* send = nullptr;
-  p2p::Request* receive = nullptr;
-  HR_TRY(start_both(views.out, dest, sendtag, views.in, source, recvtag, comm, &send, &receive));
-  return PairState::start(send, receive, nullptr, comm, request);
+  Pair pair;
+  HR_TRY(pair.start(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm,
+                    false));
+  return PairState::start(pair.send, pair.receive, nullptr, comm, request);
 }
 
 Status isendrecv_replace(void* buf, Count count, layout::Datatype& datatype, int dest, int sendtag, int source,
                          int recvtag, comm::Communicator& comm, p2p::Request*& request) {
-  Views views;
-  HR_TRY(make_views(buf, count, datatype, dest, buf, count, datatype, source, &views));
-  std::unique_ptr<std::byte[]> copy;
-  layout::View packed;
-  if (dest != abi::kProcNull) HR_TRY(copy_out(views.out, &copy, &packed));
-  p2p::Request* send = nullptr;
-  p2p::Request* receive = nullptr;
-  HR_TRY(start_both(packed, dest, sendtag, views.in, source, recvtag, comm, &send, &receive));
-  return PairState::start(send, receive, std::move(copy), comm, request);
+  Pair pair;
+  HR_TRY(pair.start(buf, count, datatype, dest, sendtag, buf, count, datatype, source, recvtag, comm, true));
+  return PairState::start(pair.send, pair.receive, std::move(pair.copy), comm, request);
 }
 
 }  // namespace hr::bind::impl
