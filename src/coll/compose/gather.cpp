@@ -8,14 +8,6 @@
 namespace hr::coll {
 namespace {
 
-// Returns, on the root, the lengths of all blocks, which the root knows; on other speakers, the lengths of their host's
-// blocks.
-std::vector<std::size_t> lengths_of(const Call& call, const Levels& levels, LengthsOfHost& told) {
-  if (!levels.speaks()) return {};
-  if (call.operation == Operation::kGather) return AllBlocks::equal(levels.hosts(), call.recv, call.bytes);
-  return call.is_root() ? AllBlocks::of_buffer(levels.hosts(), call.recv) : told.take();
-}
-
 Task run(const Call& call) {
   const bool equal = call.operation == Operation::kGather;
   const Levels levels(call, call.root);
@@ -30,7 +22,7 @@ Task run(const Call& call) {
   const Status was_told = co_await telling;
   if (!outcome.add_step(was_told)) co_return outcome.without({&here, &across});
 
-  AllBlocks all(levels.hosts(), call.recv, lengths_of(call, levels, told));
+  AllBlocks all(levels.hosts(), call.recv, lengths_of(call, call.recv, equal, levels, told));
   here.call.root = levels.speaker();
   across.call.root = levels.root_host();
   here.call.send = one_block(own);

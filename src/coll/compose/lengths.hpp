@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "coll/compose/all_blocks.hpp"
 #include "coll/compose/step.hpp"
 
 namespace hr::coll {
@@ -39,5 +40,14 @@ class LengthsOfHost {
   std::vector<std::size_t> all_;
   Step step_;
 };
+
+// Returns, on the root, the lengths of all its `blocks`; on other speakers, the lengths of their host's blocks.
+// `equal`: all blocks have the same length, which all members know.
+[[nodiscard]] inline std::vector<std::size_t> lengths_of(const Call& call, const Blocks& blocks, bool equal,
+                                                         const Levels& levels, LengthsOfHost& told) {
+  if (!levels.speaks()) return {};
+  if (equal) return AllBlocks::equal(levels.hosts(), blocks, call.bytes);
+  return call.is_root() ? AllBlocks::of_buffer(levels.hosts(), blocks) : told.take();
+}
 
 }  // namespace hr::coll

@@ -7,14 +7,6 @@
 namespace hr::coll {
 namespace {
 
-// Returns, on the root, the lengths of all blocks, which the root knows; on other speakers, the lengths of their host's
-// blocks.
-std::vector<std::size_t> lengths_of(const Call& call, const Levels& levels, LengthsOfHost& told) {
-  if (!levels.speaks()) return {};
-  if (call.operation == Operation::kScatter) return AllBlocks::equal(levels.hosts(), call.send, call.bytes);
-  return call.is_root() ? AllBlocks::of_buffer(levels.hosts(), call.send) : told.take();
-}
-
 Task run(const Call& call) {
   const bool equal = call.operation == Operation::kScatter;
   const Levels levels(call, call.root);
@@ -30,7 +22,7 @@ Task run(const Call& call) {
   const Status left = co_await leave;
   outcome.add(left);
 
-  AllBlocks all(levels.hosts(), call.send, lengths_of(call, levels, told));
+  AllBlocks all(levels.hosts(), call.send, lengths_of(call, call.send, equal, levels, told));
   across.call.root = levels.root_host();
   here.call.root = levels.speaker();
   if (call.is_root()) {
