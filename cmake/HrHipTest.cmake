@@ -15,7 +15,7 @@ set(HR_NOT_ON_HIP
   CACHE INTERNAL "")
 set(HR_HIP_IN_CHANGE_TIER
   "^gpu_mpi_collectives_lazy$|^gpu_registered_2$|^gpu_random_pieces_2$|^gpu_random_collectives_3$"
-  "^gpu_lifetimes_4$|^gpu_resident_copy_2$|^gpu_default_stream_lazy$|^gpu_partitioned_kernel_2$"
+  "^gpu_lifetimes_4$|^gpu_resident_copy_2$|^gpu_default_stream_lazy$|^gpu_partitioned_kernel_2$|^unit_mem$"
   CACHE INTERNAL "")
 
 # hr_hip_environment(<ROCm> <variable>): the environment in which a program that calls the driver through CUDA names runs

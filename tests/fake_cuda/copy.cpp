@@ -10,11 +10,13 @@
 #include <thread>
 #include <vector>
 
+#include "non_coherent.hpp"
 #include "state.hpp"
 #include "stream.hpp"
 #include "stream_state.hpp"
 
 using namespace fake_cuda;
+using fake_cuda::non_coherent::device_view;
 
 namespace {
 
@@ -58,7 +60,7 @@ class Source {
     }
   }
   [[nodiscard]] const void* at(std::size_t offset) const {
-    return now_ != nullptr ? now_->data() + offset : alias(from_ + offset);
+    return now_ != nullptr ? now_->data() + offset : device_view(from_ + offset);
   }
 
  private:
@@ -86,7 +88,7 @@ Result copy_on(void* stream, Address to, Address from, std::size_t bytes, const 
   if (const Result result = check(begun.context, from, bytes); result != kSuccess) return result;
   enqueue(begun.stream, [=, source = Source(begun.stream, from, bytes)] {
     be_slow(*begun.context, bytes);
-    std::memmove(alias(to), source.at(0), bytes);
+    std::memmove(device_view(to), source.at(0), bytes);
     pages_go_to_device(from, bytes);
     pages_go_to_device(to, bytes);
     return kSuccess;
@@ -106,7 +108,7 @@ Result fill_on(void* stream, Address to, unsigned value, std::size_t width, std:
   if (count == 0) return kSuccess;
   if (const Result result = check(begun.context, to, width * count); result != kSuccess) return result;
   enqueue(begun.stream, [=] {
-    auto* at = static_cast<unsigned char*>(alias(to));
+    auto* at = static_cast<unsigned char*>(device_view(to));
     if (width == 1) {
       std::memset(at, static_cast<int>(value), count);
     } else {
@@ -144,8 +146,8 @@ Result copy_box(void* stream, const Operand& from, const Operand& to, std::size_
   enqueue(begun.stream, [=, source = Source(begun.stream, from.start(), width, rows, from.pitch)] {
     for (std::size_t z = 0; z < depth; ++z) {
       for (std::size_t y = 0; y < height; ++y) {
-        std::memmove(alias(to.start() + (z * to.height + y) * to.pitch), source.at((z * from.height + y) * from.pitch),
-                     width);
+        std::memmove(device_view(to.start() + (z * to.height + y) * to.pitch),
+                     source.at((z * from.height + y) * from.pitch), width);
         pages_go_to_device(to.start() + (z * to.height + y) * to.pitch, width);
         pages_go_to_device(from.start() + (z * from.height + y) * from.pitch, width);
       }
@@ -241,7 +243,7 @@ Result copy_between(Address to, Context* to_context, Address from, Context* from
   if (const Result result = check(to_context, to, bytes); result != kSuccess) return result;
   if (const Result result = check(from_context, from, bytes); result != kSuccess) return result;
   enqueue(begun.stream, [=, source = Source(begun.stream, from, bytes)] {
-    std::memmove(alias(to), source.at(0), bytes);
+    std::memmove(device_view(to), source.at(0), bytes);
     pages_go_to_device(from, bytes);
     pages_go_to_device(to, bytes);
     return kSuccess;

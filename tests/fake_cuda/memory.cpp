@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "non_coherent.hpp"
 #include "state.hpp"
 #include "stream.hpp"
 
@@ -373,6 +374,7 @@ FAKE_API Result cuMemFreeHost(void* pointer) {
   std::lock_guard lock(state().mutex);
   const auto found = state().allocations.find(reinterpret_cast<std::uintptr_t>(pointer));
   if (found == state().allocations.end() || found->second.kind != Kind::kHost) return kInvalidValue;
+  non_coherent::remove(found->first);
   ::munmap(pointer, round_up(found->second.bytes, kPage));
   state().allocations.erase(found);
   return kSuccess;

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "late_stores.hpp"
+#include "non_coherent.hpp"
 #include "state.hpp"
 #include "stream.hpp"
 
@@ -84,7 +85,7 @@ thread_local Context* running = nullptr;
 thread_local LateStores* stores = nullptr;  // of the kernel; null: they are visible at once
 
 std::uint64_t translate(std::uint64_t address) {
-  if (!in_device_range(address)) return address;
+  if (!in_device_range(address)) return reinterpret_cast<std::uintptr_t>(non_coherent::device_view(address));
   std::lock_guard lock(state().mutex);
   const Allocation* found = find_allocation(address);
   if (found == nullptr) found = find_allocation(address - 1);  // one past the end may be passed

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "non_coherent.hpp"
 #include "stream_state.hpp"
 
 namespace fake_cuda {
@@ -225,6 +226,7 @@ Result synchronize_stream(Stream* stream) {
     }
   }
   wait_for(lock, OperationPointer(stream->last));
+  (void)non_coherent::release_to_system();
   return stream->context->sticky;
 }
 
@@ -232,6 +234,7 @@ Result synchronize_context(Context* context) {
   std::unique_lock lock(work_mutex());
   const std::set<Stream*> all = context->streams;
   for (Stream* stream : all) wait_for(lock, OperationPointer(stream->last));
+  (void)non_coherent::release_to_system();
   return context->sticky;
 }
 
@@ -343,11 +346,13 @@ FAKE_API Result cuEventRecord(void* handle, void* stream_handle) {
   if (const Result result = require_context(&context); result != kSuccess) return result;
   Stream* stream = nullptr;
   if (const Result result = use_stream(context, stream_handle, &stream); result != kSuccess) return result;
+  std::function<Result()> work;
   {
     std::lock_guard lock(work_mutex());
     if (events().count(static_cast<Event*>(handle)) == 0) return kInvalidHandle;
+    if (static_cast<Event*>(handle)->releases_to_system) work = &non_coherent::release_to_system;
   }
-  OperationPointer operation = enqueue(stream, nullptr);
+  OperationPointer operation = enqueue(stream, std::move(work));
   std::lock_guard lock(work_mutex());
   static_cast<Event*>(handle)->operation = std::move(operation);
   static_cast<Event*>(handle)->capture = stream->capture;

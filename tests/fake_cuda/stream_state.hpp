@@ -49,6 +49,7 @@ struct Stream {
 
 struct Event {
   bool alive = true;
+  bool releases_to_system = false;  // makes stores to memory that is not coherent visible
   OperationPointer operation;
   std::shared_ptr<Capture> capture;  // capture in which the event was last recorded
 };

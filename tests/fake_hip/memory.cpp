@@ -3,6 +3,7 @@
 #include <cstring>
 #include <set>
 
+#include "../fake_cuda/non_coherent.hpp"
 #include "driver_calls.hpp"
 #include "runtime.hpp"
 
@@ -118,7 +119,13 @@ FAKE_HIP hipHostMalloc(void** memory, std::size_t bytes, unsigned flags) {
       (flags & (kCoherent | kNonCoherent)) == (kCoherent | kNonCoherent)) {
     return done(kInvalidValue);
   }
-  return on_device([&] { return cuMemHostAlloc(memory, bytes, 0); });
+  return on_device([&] {
+    const Result result = cuMemHostAlloc(memory, bytes, 0);
+    // The documents promise coherence only without flags and with the flag for it.
+    if (result == kSuccess && flags != 0 && (flags & kCoherent) == 0)
+      fake_cuda::non_coherent::add(reinterpret_cast<std::uintptr_t>(*memory), bytes);
+    return result;
+  });
 }
 FAKE_HIP hipHostFree(void* memory) {
   return on_device([&] { return memory == nullptr ? kSuccess : cuMemFreeHost(memory); });

@@ -285,6 +285,51 @@ void late_stores() {
   }
 }
 
+// Copies to pinned memory of each kind, with events of each kind behind them.
+void non_coherent() {
+  constexpr unsigned kNonBlocking = 1, kMapped = 2, kCoherent = 0x40000000, kNonCoherent = 0x80000000, kNoTiming = 2,
+                     kToSystem = 0x80000000;
+  constexpr std::size_t kBytes = 100000;
+  const struct {
+    unsigned memory, event;
+    bool visible;
+  } cases[] = {{0, kNoTiming, true},
+               {kMapped | kCoherent, kNoTiming, true},
+               {kMapped, kNoTiming, false},
+               {kNonCoherent, kNoTiming, false},
+               {kNonCoherent, kNoTiming | kToSystem, true}};
+  void *from = nullptr, *stream = nullptr;
+  expect(call("hipMalloc", &from, kBytes) == 0 && call("hipMemset", from, 7, kBytes) == 0 &&
+             call("hipStreamCreateWithFlags", &stream, kNonBlocking) == 0,
+         "memory and a stream");
+  for (const auto& each : cases) {
+    void *to = nullptr, *event = nullptr, *back = nullptr;
+    expect(call("hipHostMalloc", &to, kBytes, each.memory) == 0 && call("hipMalloc", &back, kBytes) == 0 &&
+               call("hipEventCreateWithFlags", &event, each.event) == 0,
+           "pinned memory and an event");
+    std::memset(to, 0, kBytes);
+    const auto* const last = static_cast<const unsigned char*>(to) + kBytes - 1;
+    expect(call("hipMemcpyAsync", to, from, kBytes, 4, stream) == 0 &&
+               call("hipMemcpyAsync", back, to, kBytes, 4, stream) == 0 && call("hipEventRecord", event, stream) == 0 &&
+               call("hipEventSynchronize", event) == 0,
+           "a copy");
+    expect((*last == 7) == each.visible,
+           "stores to memory that is not coherent need an event that releases to system scope");
+    expect(call("hipStreamSynchronize", stream) == 0 && *last == 7, "a wait for the stream makes stores visible");
+    unsigned char seen = 0;
+    void* const end = static_cast<unsigned char*>(back) + kBytes - 1;
+    expect(call("hipMemcpy", static_cast<void*>(&seen), end, std::size_t{1}, 4) == 0 && seen == 7,
+           "the device sees its own stores");
+    std::memset(to, 5, kBytes);
+    expect(call("hipMemcpyAsync", back, to, kBytes, 4, stream) == 0 && call("hipStreamSynchronize", stream) == 0 &&
+               call("hipMemcpy", static_cast<void*>(&seen), end, std::size_t{1}, 4) == 0 && seen == 5,
+           "the next operation sees what the host has stored");
+    expect(call("hipEventDestroy", event) == 0 && call("hipHostFree", to) == 0 && call("hipFree", back) == 0,
+           "freeing");
+  }
+  expect(call("hipStreamDestroy", stream) == 0 && call("hipFree", from) == 0, "freeing");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -304,5 +349,6 @@ int main(int argc, char** argv) {
   handles(version);
   exports(whole);
   late_stores();
+  non_coherent();
   return failures == 0 ? 0 : 1;
 }

@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "../fake_cuda/non_coherent.hpp"
+#include "../fake_cuda/stream_state.hpp"
 #include "driver_calls.hpp"
 #include "runtime.hpp"
 
@@ -132,13 +134,12 @@ bool holds(unsigned condition, std::uint32_t word, std::uint32_t value, std::uin
 
 FAKE_HIP hipStreamWriteValue32(void* stream, Address address, std::uint32_t value, unsigned) {
   return in_stream(stream, [&](void* native) {
-    std::uint32_t* at = nullptr;
     {
       std::lock_guard lock(fake_cuda::state().mutex);
       if (address % sizeof value != 0 || fake_cuda::find_allocation(address) == nullptr) return kInvalidValue;
-      at = static_cast<std::uint32_t*>(fake_cuda::alias(address));
     }
-    return at_once(native, [at, value] {
+    return at_once(native, [address, value] {
+      auto* const at = static_cast<std::uint32_t*>(fake_cuda::non_coherent::device_view(address));
       __atomic_store_n(at, value, __ATOMIC_RELEASE);
       return kSuccess;
     });
@@ -160,7 +161,9 @@ FAKE_HIP hipEventCreateWithFlags(void** event, unsigned flags) {
   constexpr unsigned kDrivers = 7, kDisableFence = 0x20000000, kToDevice = 0x40000000, kToSystem = 0x80000000;
   if ((flags & ~(kDrivers | kDisableFence | kToDevice | kToSystem)) != 0) return done(kInvalidValue);
   if (const Result result = enter(); result != kSuccess) return done(result);
-  return done(cuEventCreate(event, flags & kDrivers));
+  const Result result = cuEventCreate(event, flags & kDrivers);
+  if (result == kSuccess) static_cast<fake_cuda::Event*>(*event)->releases_to_system = (flags & kToSystem) != 0;
+  return done(result);
 }
 FAKE_HIP hipEventDestroy(void* event) { return done(cuEventDestroy_v2(event)); }
 FAKE_HIP hipEventRecord(void* event, void* stream) {

@@ -52,11 +52,13 @@ int runtime_version() {
   return version / 10000000;
 }
 
-enum class Kind { kHost, kDevice, kManaged, kPinned, kRegistered, kPool, kChunks };
+// kNonCoherent: pinned memory in which the host sees a device's stores only after a release to system scope.
+enum class Kind { kHost, kDevice, kManaged, kPinned, kNonCoherent, kRegistered, kPool, kChunks };
 
 // Returns the kinds of memory that this version of ROCm has.
 std::vector<Kind> kinds() {
-  std::vector<Kind> all = {Kind::kHost, Kind::kDevice, Kind::kManaged, Kind::kPinned, Kind::kRegistered, Kind::kPool};
+  std::vector<Kind> all = {Kind::kHost,        Kind::kDevice,     Kind::kManaged, Kind::kPinned,
+                           Kind::kNonCoherent, Kind::kRegistered, Kind::kPool};
   if (runtime_version() >= 6) all.push_back(Kind::kChunks);
   return all;
 }
@@ -135,6 +137,9 @@ class Memory {
       case Kind::kPinned:
         hip("hipHostMalloc", &start_, all, 0U);
         break;
+      case Kind::kNonCoherent:
+        hip("hipHostMalloc", &start_, all, 0x80000000U);
+        break;
       case Kind::kRegistered:
         start_ = std::aligned_alloc(kPage, all);
         hip("hipHostRegister", start_, all, 0U);
@@ -154,6 +159,7 @@ class Memory {
         hip("hipFree", start_);
         break;
       case Kind::kPinned:
+      case Kind::kNonCoherent:
         hip("hipHostFree", start_);
         break;
       case Kind::kPool:
@@ -182,7 +188,12 @@ class Memory {
   }
 
  private:
-  static void copy(void* to, const void* from, std::size_t bytes) {
+  // Pinned memory is accessed directly, as a copy or a wait would make a device's stores visible.
+  void copy(void* to, const void* from, std::size_t bytes) const {
+    if (kind_ == Kind::kPinned || kind_ == Kind::kNonCoherent) {
+      std::memcpy(to, from, bytes);
+      return;
+    }
     hip("hipMemcpy", to, from, bytes, kByAddresses);
     hip("hipDeviceSynchronize");
   }

@@ -1,6 +1,7 @@
 // The library's objects in a program's contexts, and when they are released.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <filesystem>
 #include <iterator>
 #include <thread>
@@ -79,6 +80,28 @@ TEST_F(Contexts, ALaterEventAnswersForEarlierOnesOfItsStream) {
   EXPECT_TRUE(context->passed(context->stream(), 2));
   EXPECT_FALSE(context->passed(context->stream(), 3));
   EXPECT_FALSE(context->passed(other, 1));
+}
+
+// A query releases nothing to the host, so the word appears only if the memory is coherent.
+TEST_F(Contexts, AWordOfAStreamAppearsInPinnedMemory) {
+  DeviceMemory memory(4096, MemoryKind::kDevice);
+  device::Context* context = nullptr;
+  ASSERT_TRUE(device::Context::of(where(memory.get()), &context).ok()) << take_detail();
+  const device::Current current(*context);
+  const device::Driver& calls = device::driver();
+  if (calls.stream_write_value == nullptr) GTEST_SKIP() << "streams write no words";
+  void* page = nullptr;
+  ASSERT_EQ(calls.host_allocate(&page, 4096, device::kHostRegisterPortable), device::kSuccess);
+  auto* const word = static_cast<std::uint32_t*>(page);
+  for (std::uint32_t number = 1; number < 20; ++number) {
+    *word = 0;
+    ASSERT_EQ(calls.stream_write_value(context->stream(), reinterpret_cast<std::uintptr_t>(page), number, 0),
+              device::kSuccess);
+    while (calls.stream_query(context->stream()) == device::kNotReady) {
+    }
+    EXPECT_EQ(std::atomic_ref<std::uint32_t>(*word).load(std::memory_order_acquire), number);
+  }
+  EXPECT_EQ(calls.host_free(page), device::kSuccess);
 }
 
 TEST_F(Contexts, WorksAgainAfterShutdown) {
