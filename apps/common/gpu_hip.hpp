@@ -82,7 +82,6 @@ inline constexpr SameShape kSameShape[] = {{"cuInit", "hipInit"},
                                            {"cuIpcGetMemHandle", "hipIpcGetMemHandle"},
                                            {"cuMemHostRegister", "hipHostRegister"},
                                            {"cuMemHostUnregister", "hipHostUnregister"},
-                                           {"cuMemHostAlloc", "hipHostMalloc"},
                                            {"cuMemFreeHost", "hipHostFree"},
                                            {"cuMemGetAllocationGranularity", "hipMemGetAllocationGranularity"},
                                            {"cuMemAddressReserve", "hipMemAddressReserve"},
@@ -169,6 +168,11 @@ void fill_different(Members& to) {
       if (which[i] == kOrdinal) *static_cast<int*>(values[i]) = found.device;
     }
     return result;
+  };
+  // Without a flag for it, the host need not see what a kernel stores there while it runs.
+  to.cuMemHostAlloc = [](void** memory, std::size_t bytes, unsigned flags) {
+    constexpr unsigned kCoherent = 0x40000000;  // hipHostMallocCoherent
+    return hip_call("hipHostMalloc", memory, bytes, flags | kCoherent);
   };
   to.cuMemcpy = [](DevicePointer target, DevicePointer source, std::size_t bytes) {
     return hip_call("hipMemcpy", target, source, bytes, kByAddresses);
