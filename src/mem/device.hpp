@@ -197,7 +197,7 @@ struct Names {
 
 struct Driver {
   Names names;
-  int support = -1;                                        // MPIX_GPU_SUPPORT_* of the maker (include/mpi-ext.h)
+  int support = -1;                                        // that of the Maker; set by find_driver()
   const char* (*symbol_of)(const char* member) = nullptr;  // the driver's own name for a member, for messages
   const void* kernels = nullptr;                           // image of the library's kernels, for module_load
   bool kernels_built = false;                              // false: the image holds no code
@@ -237,6 +237,7 @@ struct Driver {
 // (and logs the reason), or if a setting forbids its use.
 struct Maker {
   const char* name;
+  int support;  // MPIX_GPU_SUPPORT_* of the maker (include/mpi-ext.h)
   bool (*open)(Driver* table);
 };
 

@@ -38,13 +38,13 @@ Status check_range(const void* address, std::size_t bytes, const Location& locat
 }
 
 void set_export_hooks(void (*begin)(), void (*revoke)(int process, std::uint64_t allocation),
-                      void (*refuse)(int process)) {
+                      void (*refuse)(int process, Unmappable what)) {
   device::set_export_hooks({begin, revoke, refuse});
 }
 void sweep_exports() { device::sweep_exports(); }
 bool any_exports() noexcept { return device::any_exports(); }
 void forget_peer_memory(int process, std::uint64_t allocation) noexcept { device::revoke_import(process, allocation); }
-void hide_chunks_from(int process) { device::hide_chunks_from(process); }
+void hide_memory_from(int process, Unmappable what) { device::hide_from(process, what); }
 
 State& detail::make_state() {
   current_state = std::make_unique<State>();

@@ -77,14 +77,15 @@ Status copy(void* to, const Location& to_where, const void* from, const Location
 
 // Sets functions that are called about exported memory (mem/device/ipc.hpp). `begin`: on the first export; from then
 // on, sweep_exports() must be called to look for allocations that the program has freed. `revoke`: for each process
-// that may have mapped such an allocation; that process then calls forget_peer_memory(). `refuse`: when VMM memory of
-// `process` cannot be mapped here; that process then calls hide_chunks_from().
+// that may have mapped such an allocation; that process then calls forget_peer_memory(). `refuse`: when memory of
+// `process` cannot be mapped here; that process then calls hide_memory_from().
+enum class Unmappable : std::uint8_t { kChunks, kAll };  // VMM memory alone
 void set_export_hooks(void (*begin)(), void (*revoke)(int process, std::uint64_t allocation),
-                      void (*refuse)(int process));
+                      void (*refuse)(int process, Unmappable what));
 void sweep_exports();
 [[nodiscard]] bool any_exports() noexcept;
 void forget_peer_memory(int process, std::uint64_t allocation) noexcept;
-void hide_chunks_from(int process);
+void hide_memory_from(int process, Unmappable what);
 
 // Creates the state and opens the device driver's library, if there is one, without calling any of its functions.
 // Otherwise the first message would have to do this.

@@ -16,6 +16,7 @@ namespace {
 
 struct Handle {
   std::uint32_t magic;
+  job::Maker maker;
   std::int32_t process;
   std::int32_t file;
   std::int32_t device;  // its number on the machine
@@ -24,7 +25,6 @@ struct Handle {
   job::Export exported;
   std::uint64_t job;
   Address address;  // in the process
-  unsigned char reserved[8];
 };
 static_assert(sizeof(Handle) == 64);
 constexpr std::uint32_t kMagic = 0x43504946;
@@ -81,15 +81,15 @@ FAKE_API Result cuIpcGetMemHandle(Handle* handle, Address address) {
   const int device = state().physical[static_cast<std::size_t>(found->device)];
   if (found->exported.place < 0) found->exported = job::publish(device, found->bytes);
   if (found->exported.place < 0) return kOutOfMemory;
-  *handle = {kMagic,       ::getpid(),      memory_file(),   device,         found->physical,
-             found->bytes, found->exported, job::identity(), found->address, {}};
+  *handle = {kMagic,          job::maker(), ::getpid(),      memory_file(),   device,
+             found->physical, found->bytes, found->exported, job::identity(), found->address};
   return kSuccess;
 }
 
 FAKE_API Result cuIpcOpenMemHandle_v2(Address* address, Handle handle, unsigned flags) {
   Context* context = nullptr;
   if (const Result result = require_context(&context); result != kSuccess) return result;
-  if (handle.magic != kMagic || flags != kLazyEnablePeerAccess) return kInvalidValue;
+  if (handle.magic != kMagic || handle.maker != job::maker() || flags != kLazyEnablePeerAccess) return kInvalidValue;
   if (handle.process == ::getpid()) return kInvalidContext;
   if (handle.job != job::identity()) {
     std::fprintf(stderr, "fake_cuda: memory of a process of another job (set FAKE_CUDA_SHARED alike in both)\n");

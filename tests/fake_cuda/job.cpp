@@ -142,12 +142,13 @@ int make_file(const std::string& name) {
 
 // Looks for the table and creates it if it is missing; one process at a time, under a lock on this library's file.
 int find_or_make_file(const std::string& job) {
-  if (job.empty()) return make_file("fake_cuda_job");
+  const std::string kind = maker() == Maker::kHip ? "fake_hip_job" : "fake_cuda_job";
+  if (job.empty()) return make_file(kind);
   Dl_info info{};
   (void)::dladdr(reinterpret_cast<void*>(&find_or_make_file), &info);
   const int turn = ::open(info.dli_fname, O_RDONLY | O_CLOEXEC);
   if (turn < 0 || ::flock(turn, LOCK_EX) != 0) return -1;
-  const std::string name = "fake_cuda_job " + job;
+  const std::string name = kind + " " + job;
   int found = find_file(name);
   if (found < 0) found = make_file(name);
   ::close(turn);
@@ -167,6 +168,11 @@ bool claim_entry() {
 }
 
 }  // namespace
+
+Maker& maker() {
+  static Maker instance = Maker::kCuda;
+  return instance;
+}
 
 bool join() {
   if (self >= 0) return true;

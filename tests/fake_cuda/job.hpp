@@ -14,6 +14,11 @@
 
 namespace fake_cuda::job {
 
+// The maker whose driver this is: the drivers of different makers have separate tables, and cannot open each other's
+// exports. Set before join(), by the fake HIP runtime.
+enum class Maker : std::uint32_t { kCuda = 1, kHip = 2 };
+Maker& maker();
+
 // Joins the job's table; false if that fails (reported on standard error).
 bool join();
 

@@ -69,6 +69,8 @@ Result start() {
 // hipExtMallocWithFlags().
 [[maybe_unused]] const bool late = fake_cuda::late_stores() = std::getenv("FAKE_HIP_FINE_GRAINED") == nullptr;
 
+[[maybe_unused]] const auto maker = fake_cuda::job::maker() = fake_cuda::job::Maker::kHip;
+
 struct Name {
   Result code;
   const char* name;

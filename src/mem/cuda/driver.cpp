@@ -166,7 +166,6 @@ bool open(Driver* table) {
     return false;
   }
   table->names = {"CUDA", "cudaStream_t", "cudaStreamPerThread", "cudaStreamCreateWithFlags", "cudaSetDevice"};
-  table->support = 0;  // MPIX_GPU_SUPPORT_CUDA
   table->symbol_of = &symbol_of;
   table->kernels = headrace_fatbin;
   table->kernels_built = holds_code(headrace_fatbin);
@@ -175,6 +174,6 @@ bool open(Driver* table) {
 
 }  // namespace
 
-constinit const device::Maker kMaker{"CUDA", &open};
+constinit const device::Maker kMaker{"CUDA", 0, &open};
 
 }  // namespace hr::mem::cuda

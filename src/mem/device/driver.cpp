@@ -73,7 +73,9 @@ bool open_driver() {
   std::vector<Driver> open;
   for (const Maker* const maker : makers()) {
     Driver made;
-    if (maker->open(&made)) open.push_back(made);
+    if (!maker->open(&made)) continue;
+    made.support = maker->support;
+    open.push_back(made);
   }
   if (open.empty()) return false;
   const auto chosen = open.size() == 1 ? open.begin() : std::find_if(open.begin(), open.end(), has_devices);

@@ -12,6 +12,7 @@
 #include "mem/device/chunk_export.hpp"
 #include "mem/device/chunk_import.hpp"
 #include "mem/device/deferred_free.hpp"
+#include "mem/device/maker_list.hpp"
 #include "mem/state.hpp"
 
 namespace hr::mem::device {
@@ -55,15 +56,27 @@ struct State final : FileState {
   std::vector<Exported> exports;
   std::size_t next_swept = 0;
   std::uint64_t chunk_exports = 0;  // made so far
-  std::vector<int> hidden_from;     // processes that cannot map chunked memory
+  struct Hidden {
+    int process;
+    Unmappable what;
+  };
+  std::vector<Hidden> hidden;  // processes that cannot map this memory of this process
   ExportHooks export_hooks;
   std::vector<std::unique_ptr<Mapping>> mappings;
   std::uint64_t uses = 0;
   std::vector<Refusal> refusals;
   bool refusal_noted = false;
   bool chunk_refusal_noted = false;
+  bool maker_noted = false;
 };
 State& state() { return own<State>(); }
+
+bool hides(int process, Unmappable what) noexcept {
+  const auto& hidden = state().hidden;
+  return std::any_of(hidden.begin(), hidden.end(), [&](const State::Hidden& each) {
+    return each.process == process && (each.what == what || each.what == Unmappable::kAll);
+  });
+}
 
 bool gone(const Exported& exported) {
   if (exported.chunks != nullptr) return exported.chunks->gone();
@@ -134,9 +147,24 @@ Status refuse_chunks(const Context& context, int process) {
                  "GPU memory of rank %d that is put together from chunks cannot be mapped on device %d (%s): their "
                  "messages are staged",
                  process, context.device(), why.c_str());
-  if (state().export_hooks.refuse != nullptr) state().export_hooks.refuse(process);
+  if (state().export_hooks.refuse != nullptr) state().export_hooks.refuse(process, Unmappable::kChunks);
   return fail(Errc::kUnsupportedOperation, "memory in chunks of rank %d on device %d: %s", process, context.device(),
               why.c_str());
+}
+
+// A driver that gets another maker's handle may do anything, so it must not be asked.
+Status refuse_maker(int process, int maker) {
+  const char *const theirs = maker_name(maker), *const ours = driver().names.maker;
+  if (!hides(process, Unmappable::kAll)) {
+    hide_from(process, Unmappable::kAll);  // our memory cannot be mapped there either
+    if (state().export_hooks.refuse != nullptr) state().export_hooks.refuse(process, Unmappable::kAll);
+  }
+  log::note_once(state().maker_noted,
+                 "rank %d uses %s devices, and this rank %s devices: messages between their GPU memory are staged "
+                 "through pinned memory",
+                 process, theirs, ours);
+  return fail(Errc::kUnsupportedOperation, "memory of rank %d is on a %s device, and this rank uses %s devices",
+              process, theirs, ours);
 }
 
 Status open_allocation(const Context& context, const Export& what, Mapping* made) {
@@ -196,15 +224,16 @@ std::vector<Exported>::iterator find_export(const Location& where, const Range& 
 }
 
 Status make_export(const Location& where, const Range& range, Exported* made) {
+  const auto maker = static_cast<std::uint8_t>(driver().support);
   if (where.chunks) {
     const std::uint64_t id = Export::kChunks | ++state().chunk_exports;
     HR_TRY(ChunkExport::make(range.begin, range.end, id, &made->chunks));
-    made->data = {id, made->chunks->base(), made->chunks->bytes(), {}};
+    made->data = {id, made->chunks->base(), made->chunks->bytes(), maker, {}};
     const ChunkTableName name = made->chunks->name();
     std::memcpy(made->data.handle.bytes, &name, sizeof name);
     return kOk;
   }
-  made->data = {where.id, where.base, where.bytes, {}};
+  made->data = {where.id, where.base, where.bytes, maker, {}};
   Context* context = nullptr;
   HR_TRY(Context::of(where, &context));
   const Current current(*context);  // a progress thread has no current context
@@ -216,18 +245,12 @@ Status make_export(const Location& where, const Range& range, Exported* made) {
   return kOk;
 }
 
-bool hides_chunks_from(int process) noexcept {
-  const auto& hidden_from = state().hidden_from;
-  return std::find(hidden_from.begin(), hidden_from.end(), process) != hidden_from.end();
-}
-
 }  // namespace
 
 Status export_to(std::span<const int> processes, const Location& where, const Range& range, Export* out) {
   for (const int process : processes) {
     if (!exports_to(process, where)) {
-      return fail(Errc::kUnsupportedOperation, "memory of a pool, managed, or in chunks that rank %d cannot map",
-                  process);
+      return fail(Errc::kUnsupportedOperation, "memory of a pool, managed, or that rank %d cannot map", process);
     }
   }
   auto& exports = state().exports;
@@ -254,12 +277,12 @@ Status export_to(int process, const Location& where, Export* out) {
 }
 
 bool exports_to(int process, const Location& where) noexcept {
-  return where.is_device() && !where.managed &&
-         (where.context != nullptr || (where.chunks && !hides_chunks_from(process)));
+  return where.is_device() && !where.managed && (where.context != nullptr || where.chunks) &&
+         !hides(process, where.chunks ? Unmappable::kChunks : Unmappable::kAll);
 }
 
-void hide_chunks_from(int process) {
-  if (!hides_chunks_from(process)) state().hidden_from.push_back(process);
+void hide_from(int process, Unmappable what) {
+  if (!hides(process, what)) state().hidden.push_back({process, what});
 }
 
 void set_export_hooks(const ExportHooks& hooks) noexcept { state().export_hooks = hooks; }
@@ -271,6 +294,8 @@ bool any_exports() noexcept { return !state().exports.empty(); }
 DeviceAddress base_of(const Mapping& mapping) noexcept { return mapping.base; }
 
 Status map_import(Context& context, int process, const Export& what, Mapping** mapping) {
+  if (what.maker != static_cast<unsigned>(driver().support)) [[unlikely]]
+    return refuse_maker(process, static_cast<int>(what.maker));
   if (what.chunks()) add(Statistic::device_ipc_chunks);
   State& kept = state();
   for (const auto& each : kept.mappings) {
@@ -329,7 +354,7 @@ void release_ipc() noexcept {
   kept.mappings.clear();
   kept.exports.clear();
   kept.refusals.clear();
-  kept.hidden_from.clear();
+  kept.hidden.clear();
 }
 
 }  // namespace hr::mem::device

@@ -24,8 +24,9 @@ namespace hr::mem::device {
 struct Export {
   std::uint64_t id = 0;    // id of the allocation in the exporter; 0: none
   std::uint64_t base = 0;  // its address there
-  std::uint64_t bytes = 0;
-  IpcHandle handle{};  // or, for chunks, a ChunkTableName
+  std::uint64_t bytes : 56 = 0;
+  std::uint64_t maker : 8 = 0;  // Driver::support: only processes with the same maker may open the handle
+  IpcHandle handle{};           // or, for chunks, a ChunkTableName
 
   // Set in the id if this is a range of chunks instead of an allocation: the id is then the library's own, and equals
   // no buffer id.
@@ -49,8 +50,8 @@ Status export_to(std::span<const int> processes, const Location& where, const Ra
 Status export_to(int process, const Location& where, Export* out);
 // True if export_to() is worth trying.
 [[nodiscard]] bool exports_to(int process, const Location& where) noexcept;
-// Records that `process` cannot map this process's chunked memory.
-void hide_chunks_from(int process);
+// Records which memory of this process `process` cannot map.
+void hide_from(int process, Unmappable what);
 
 // Functions that are called to notify the layer above about exports.
 struct ExportHooks {
@@ -59,8 +60,8 @@ struct ExportHooks {
   void (*begin)() = nullptr;
   // Called when an allocation exported to `process` has been freed.
   void (*revoke)(int process, std::uint64_t id) = nullptr;
-  // Called when chunked memory of `process` cannot be mapped here.
-  void (*refuse)(int process) = nullptr;
+  // Called when memory of `process` cannot be mapped here.
+  void (*refuse)(int process, Unmappable what) = nullptr;
 };
 void set_export_hooks(const ExportHooks& hooks) noexcept;
 // Looks for exported allocations that have been freed, calls `revoke` for them, and forgets them; if there are many
@@ -75,7 +76,8 @@ struct Mapping;
 
 // Maps exported memory for use in `context` (which must be current), or finds it in the cache; pinned until unpin().
 // Errors: MPI_ERR_UNSUPPORTED_OPERATION if the driver or the system refuses (no access between the devices, another
-// container), with the reason; later calls for the same process, context and kind of memory fail immediately.
+// container) or the process has devices of another maker, with the reason; later calls for the same process, context
+// and kind of memory fail immediately.
 Status map_import(Context& context, int process, const Export& what, Mapping** mapping);
 void unpin(Mapping* mapping) noexcept;
 void revoke_import(int process, std::uint64_t id) noexcept;

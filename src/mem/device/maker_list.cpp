@@ -10,4 +10,11 @@ std::span<const Maker* const> makers() noexcept {
   return kMakers;
 }
 
+const char* maker_name(int support) noexcept {
+  for (const Maker* const maker : makers()) {
+    if (maker->support == support) return maker->name;
+  }
+  return "unknown";
+}
+
 }  // namespace hr::mem::device

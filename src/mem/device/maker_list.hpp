@@ -9,5 +9,7 @@
 namespace hr::mem::device {
 
 [[nodiscard]] std::span<const Maker* const> makers() noexcept;
+// Returns the name of the maker with this MPIX_GPU_SUPPORT_* number.
+[[nodiscard]] const char* maker_name(int support) noexcept;
 
 }  // namespace hr::mem::device

@@ -281,7 +281,6 @@ bool open(Driver* table) {
   table->always_current = true;
   table->stores_appear_early = false;  // memory from hipMalloc is coarse-grained
   table->names = {"HIP", "hipStream_t", "hipStreamPerThread", "hipStreamCreateWithFlags", "hipSetDevice"};
-  table->support = 2;  // MPIX_GPU_SUPPORT_HIP
   table->symbol_of = &symbol_of;
   table->kernels = headrace_code_objects;
   table->kernels_built = holds_code(headrace_code_objects);
@@ -290,6 +289,6 @@ bool open(Driver* table) {
 
 }  // namespace
 
-constinit const device::Maker kMaker{"HIP", &open};
+constinit const device::Maker kMaker{"HIP", 2, &open};
 
 }  // namespace hr::mem::hip

@@ -40,7 +40,8 @@ enum class Kind : std::uint8_t {
   kPiece,              // a part of a message is in a chunk of the sender's staging memory: payload: Piece
   kChunk,              // the receiver has copied the piece out: the chunk is free again
   kStored,             // the sender has stored the data in the receiver's buffer
-  kRefuse,             // the sender of this message cannot map chunks of device memory (VMM) of the receiver
+  kRefuse,             // the sender of this message cannot map device memory of the receiver: all, or that in
+                       // chunks (VMM)
   kCancel,             // the sender withdraws a kRts or kEagerSync message, if no receive has matched it
   kCancelled,          // answer to kCancel: no receive had matched, and the message is dropped
   kNetworkPiece,       // part of a message that the sender's transport keeps: payload: its bytes, RendezvousData

@@ -23,7 +23,9 @@ void revoke(int process, std::uint64_t allocation) {
   send_control(process, wire::answer(wire::Kind::kRevoke, allocation));
 }
 
-void refuse(int process) { send_control(process, wire::answer(wire::Kind::kRefuse, 0)); }
+void refuse(int process, mem::Unmappable what) {
+  send_control(process, wire::answer(wire::Kind::kRefuse, static_cast<std::uint64_t>(what)));
+}
 
 void deliver_revoke(int from, const transport::Header& header, const std::byte*, std::size_t) {
   const std::uint64_t memory = header.words[2];
@@ -33,7 +35,9 @@ void deliver_revoke(int from, const transport::Header& header, const std::byte*,
   mem::forget_peer_memory(from, memory);
 }
 
-void deliver_refuse(int from, const transport::Header&, const std::byte*, std::size_t) { mem::hide_chunks_from(from); }
+void deliver_refuse(int from, const transport::Header& header, const std::byte*, std::size_t) {
+  mem::hide_memory_from(from, header.words[2] == 0 ? mem::Unmappable::kChunks : mem::Unmappable::kAll);
+}
 
 constexpr Arrival kArrivals[] = {{wire::Kind::kRevoke, deliver_revoke}, {wire::Kind::kRefuse, deliver_refuse}};
 

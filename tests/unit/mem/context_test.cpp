@@ -82,6 +82,32 @@ TEST_F(Contexts, ALaterEventAnswersForEarlierOnesOfItsStream) {
   EXPECT_FALSE(context->passed(other, 1));
 }
 
+TEST_F(Contexts, MemoryOfAnotherMakerIsRefused) {
+  static int refused_by;
+  refused_by = -1;
+  DeviceMemory memory(4096, MemoryKind::kDevice);
+  const Location location = where(memory.get());
+  device::Context* context = nullptr;
+  ASSERT_TRUE(device::Context::of(location, &context).ok()) << take_detail();
+  const device::Current current(*context);
+  device::Export foreign;
+  ASSERT_TRUE(device::export_to(3, location, &foreign).ok()) << take_detail();
+  foreign.maker = device::driver().support == 0 ? 2 : 0;
+  set_export_hooks(nullptr, nullptr, [](int process, Unmappable what) {
+    if (what == Unmappable::kAll) refused_by = process;
+  });
+  device::Mapping* mapping = nullptr;
+  EXPECT_EQ(device::map_import(*context, 3, foreign, &mapping).errc(), Errc::kUnsupportedOperation);
+  const std::string text = take_detail();
+  EXPECT_NE(text.find("CUDA device"), std::string::npos) << text;
+  EXPECT_NE(text.find("HIP device"), std::string::npos) << text;
+  EXPECT_EQ(refused_by, 3);
+  EXPECT_FALSE(device::exports_to(3, location));
+  EXPECT_TRUE(device::exports_to(4, location));
+  set_export_hooks(nullptr, nullptr, nullptr);
+  shutdown();
+}
+
 // A query releases nothing to the host, so the word appears only if the memory is coherent.
 TEST_F(Contexts, AWordOfAStreamAppearsInPinnedMemory) {
   DeviceMemory memory(4096, MemoryKind::kDevice);
@@ -129,11 +155,11 @@ TEST_F(Contexts, NothingIsLeftAfterShutdown) {
   const int descriptors = open_descriptors();
   for (int round = 0; round < 3; ++round) {
     begun = 0;
-    set_export_hooks([] { ++begun; }, [](int, std::uint64_t) {}, [](int) {});
+    set_export_hooks([] { ++begun; }, [](int, std::uint64_t) {}, [](int, Unmappable) {});
     expect_working(memory.get(), where(memory.get()));
     const Location location = where(chunks.get());
     EXPECT_TRUE(device::exports_to(3, location));
-    hide_chunks_from(3);
+    hide_memory_from(3, Unmappable::kChunks);
     EXPECT_FALSE(device::exports_to(3, location));
     device::Export made;
     EXPECT_TRUE(device::export_to(1, location, &made).ok()) << take_detail();
