@@ -85,10 +85,10 @@ function(hr_mpi_test name program)
   # Ranks that share a core slow each other down, so ctest -j counts them.
   set_tests_properties(${name} PROPERTIES PROCESSORS ${ARG_RANKS})
   hr_on_hip(${name} "${ARG_ENVIRONMENT}" hip)
-  if(hip_name)
+  foreach(hip_name IN LISTS hip_names)
     hr_mpi_test(${hip_name} ${program} RANKS ${ARG_RANKS} TIMEOUT ${ARG_TIMEOUT} ARGS ${ARG_ARGS} ${hip_arguments}
-                ENVIRONMENT ${hip_environment} LABELS ${ARG_LABELS} ${hip_labels})
-  endif()
+                ENVIRONMENT ${hip_environment_${hip_name}} LABELS ${ARG_LABELS} ${hip_labels_${hip_name}})
+  endforeach()
 endfunction()
 
 # hr_namespace_test(<name> HOSTS n COMMAND <program> [args ...] [IN <host>] [SLURM] [RAILS r] [SHARE what ...]
