@@ -119,6 +119,13 @@ class FakeRuntime(unittest.TestCase):
         self.assertEqual(both["devices"], ["Fake HIP device 3"])
         self.assertEqual(self.ask(6, HIP_VISIBLE_DEVICES="")["code"], 100)
 
+    def test_devices_of_benchmarks(self):
+        for devices in (3, 0):
+            said = subprocess.run([sys.executable, "-B", "-c", "from headrace.bench import nccl; print(nccl.devices())"], capture_output=True, text=True,
+                                  timeout=30, check=True, env={**os.environ, "PYTHONPATH": str(ROOT / "python"), "FAKE_HIP_ROCM": "5",
+                                                               "LD_LIBRARY_PATH": str(self.BUILD / "fake_hip/5"), "FAKE_CUDA_DEVICES": str(devices)})
+            self.assertEqual(said.stdout, f"{devices}\n")
+
     def test_info(self):
         for option, key in (("info", "HIP runtime"), ("info --all", "amd_gpus.rocm")):
             said = subprocess.run([sys.executable, "-B", "-m", "headrace", *option.split()], capture_output=True, text=True, timeout=60, check=True,

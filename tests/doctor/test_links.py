@@ -108,11 +108,18 @@ class Command(unittest.TestCase):
         self.assertRegex(found[0]["evidence"], "us for 8 bytes between cores")
 
     def test_host_and_gpus_of_the_fake_driver(self):
-        """The third GPU is slow: it is reported, in both directions."""
-        fake = os.path.join(os.environ["HR_BUILD"], "fake_cuda")
-        if not os.path.isfile(os.path.join(fake, "libcuda.so.1")):
+        self.third_gpu_is_slow("fake_cuda/libcuda.so.1")
+
+    def test_host_and_gpus_of_the_fake_hip_runtime(self):
+        self.third_gpu_is_slow("fake_hip/7/libamdhip64.so.7", HSA_ENABLE_IPC_MODE_LEGACY="1")
+
+    def third_gpu_is_slow(self, driver, **variables):
+        """It is reported, in both directions."""
+        library = os.path.join(os.environ["HR_BUILD"], driver)
+        if not os.path.isfile(library):
             self.skipTest("the fake driver is not built")
-        result = self.run_doctor("--run", "--json", "--only", "bandwidth", LD_LIBRARY_PATH=fake, FAKE_CUDA_DEVICES="3", FAKE_CUDA_SLOW="2")
+        result = self.run_doctor("--run", "--json", "--only", "bandwidth", LD_LIBRARY_PATH=os.path.dirname(library), FAKE_CUDA_DEVICES="3", FAKE_CUDA_SLOW="2",
+                                 FAKE_CUDA_KERNELS=os.path.join(os.environ["HR_BUILD"], "fake_cuda"), **variables)
         self.assertIn(result.returncode, (0, 1), result.stderr)
         found = [finding["evidence"] for finding in json.loads(result.stdout)["findings"] if "host and GPUs" in finding["evidence"]]
         self.assertEqual(len(found), 1, result.stdout)

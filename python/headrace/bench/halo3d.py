@@ -84,7 +84,7 @@ def _measure(args: argparse.Namespace, default_build: Path | None) -> dict:
     programs = locate(args.build or default_build or Path(sys.prefix), args.mpiexec)
     ranks = args.ranks or devices()
     if ranks < 1:
-        raise Failed("no GPU: there is no CUDA driver (libcuda.so.1) with a device here")
+        raise Failed("no GPU: there is no CUDA driver (libcuda.so.1) and no HIP runtime (libamdhip64.so) with a device here")
     began = f"{datetime.datetime.now():%Y-%m-%d %H:%M}"
     deadline = time.monotonic() + args.limit
     cases, done, device = Cases(), 0, ""

@@ -24,6 +24,7 @@ from headrace.bench.child import Failed, run
 from headrace.bench.figure import number, size_text
 from headrace.bench.grid import grid, strong
 from headrace.bench.programs import Programs, locate
+from headrace.doctor import amd
 
 LIBRARY = "libnccl.so.2"
 NOT_HERE = 5  # exit code of the program: no NCCL
@@ -83,13 +84,18 @@ def command(programs: Programs, ranks: int, library: Path | str | None, *argumen
 
 
 def devices() -> int:
-    """Returns the number of GPUs that this process can see; 0 without a driver."""
-    try:
-        driver = ctypes.CDLL("libcuda.so.1")
-    except OSError:
-        return 0
-    count = ctypes.c_int(0)
-    return count.value if driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0 else 0
+    """Returns the number of GPUs that this process can see, NVIDIA's or else AMD's; 0 without a driver."""
+    for libraries, start, ask in (("libcuda.so.1",), "cuInit", "cuDeviceGetCount"), (amd.NAMES, "hipInit", "hipGetDeviceCount"):
+        for library in libraries:
+            try:
+                driver = ctypes.CDLL(library)
+            except OSError:
+                continue
+            count = ctypes.c_int(0)
+            if getattr(driver, start)(0) == 0 and getattr(driver, ask)(ctypes.byref(count)) == 0 and count.value > 0:
+                return count.value
+            break
+    return 0
 
 
 def operations(report: dict) -> list[dict]:

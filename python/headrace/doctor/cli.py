@@ -65,9 +65,8 @@ def _facts(args: argparse.Namespace) -> Facts | job_facts.JobFacts | links.RunFa
     facts = Facts(prefix=(args.build or installation.prefix()).resolve())
     if not args.run:
         return facts
-    gpus = facts.try_gpus()
-    return links.measure(facts.prefix, args.hosts, facts.environment, len(gpus.get("driver", {}).get("devices", ())), len(facts.affinity),
-                         builds_alone=args.only == ["builds"])
+    gpus = facts.try_gpus().get("driver", {}).get("devices", ()) or facts.try_amd().get("devices", ())
+    return links.measure(facts.prefix, args.hosts, facts.environment, len(gpus), len(facts.affinity), builds_alone=args.only == ["builds"])
 
 
 def main(argv: list[str], facts: Facts | job_facts.JobFacts | links.RunFacts | None = None) -> int:
