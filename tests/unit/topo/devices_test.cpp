@@ -55,6 +55,23 @@ TEST(Nearest, EquallyNearOnesInTurnAndTheCardOfTheGpu) {
             (Names{"cuda2 mlx5_2", "cuda3 mlx5_3", "cuda2 mlx5_2"}));
 }
 
+// Ranks on consecutive caches get the two devices of one MI250X after another, in the order of the domains.
+TEST(Nearest, DevicesOfMi250x) {
+  const Machine machine = kept("four_mi250x");
+  const std::vector<CpuSet> caches = machine.parts(Level::kL3);
+  ASSERT_EQ(caches.size(), 8u);
+  Names all;
+  for (const Nearest& nearest : nearest_devices(machine, caches)) {
+    ASSERT_NE(nearest.gpu, nullptr);
+    ASSERT_NE(nearest.nic, nullptr);
+    EXPECT_EQ(nearest.gpu_distance, Distance::kNuma);
+    EXPECT_EQ(distance(machine, *nearest.gpu, *nearest.nic), Distance::kHostBridge);
+    all.push_back(nearest.gpu->name + " " + nearest.nic->name);
+  }
+  EXPECT_EQ(all, (Names{"rsmi4 hsn0", "rsmi5 hsn0", "rsmi2 hsn1", "rsmi3 hsn1", "rsmi6 hsn2", "rsmi7 hsn2",
+                        "rsmi0 hsn3", "rsmi1 hsn3"}));
+}
+
 TEST(Nearest, NobodyWhoIsNotBound) { EXPECT_EQ(names({{}, {24}}), (Names{"- -", "cuda3 mlx5_3"})); }
 
 TEST(Nearest, EthernetWhereThereIsNothingFaster) {

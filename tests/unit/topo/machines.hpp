@@ -25,7 +25,8 @@ inline Machine synthetic(const std::string& notation, const CpuSet& only = {}) {
 
 // Reads the file `name` in the test directory. two_h100: hwloc 2.9's XML of a virtual machine with two H100s,
 // without that machine's names. two_sockets_four_gpus: hwloc's XML of "pack:2 group:2 numa:1 l3:2 core:2 pu:2" with PCI
-// devices added by hand.
+// devices added by hand. four_mi250x: written by hand from the published layout of LUMI's nodes, in which the two
+// devices of each MI250X and their network card share a host bridge, and are not in the order of the NUMA domains.
 inline Machine kept(const std::string& name) { return machine_from(HR_MACHINES "/" + name + ".xml"); }
 
 // Returns the set of first, first + 1, ..., last.
