@@ -20,7 +20,7 @@ set(HR_HIP_IN_CHANGE_TIER
 
 # Tests that count memory in use, which grows with each export in ROCm 7's default mode of export. Of the others, those
 # for which 7 is one of the other versions run in that mode.
-set(HR_HIP_COUNTS_MEMORY "lifetimes|unit_mem|sessions|chunks|gpu_limits" CACHE INTERNAL "")
+set(HR_HIP_COUNTS_MEMORY "lifetimes|sessions" CACHE INTERNAL "")
 
 # hr_hip_environment(<ROCm> <variable>): the environment in which a program that calls the driver through CUDA names runs
 # with this version of HIP.
