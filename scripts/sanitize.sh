@@ -26,10 +26,9 @@ case $preset in
     # UCX and similar libraries are opened at run time and not instrumented: neither their locks nor their accesses are
     # seen.
     export TSAN_OPTIONS="$left_to_us:suppressions=$PWD/tests/sanitize/tsan.txt:history_size=4:second_deadlock_stack=1:ignore_noninstrumented_modules=1:${TSAN_OPTIONS:-}"
-    # Excluded are tests that count pages, of which the sanitizer uses some; tests that replace a function of the system
-    # that the sanitizer calls before it is ready; and tests that map chunks of AMD GPUs, at addresses that the sanitizer
-    # keeps for itself.
-    set -- "$@" -E '^(unit_(comm_scale|p2p_mock_memory)|mpi_yielding_.*|hip_(device_threads_.*|streams_wrap_at_once|(capture|mpi_transfers|random_collectives)_progress_thread))$' ;;
+    # Excluded are tests that count pages, of which the sanitizer uses some, and tests that replace a function of the
+    # system that the sanitizer calls before it is ready.
+    set -- "$@" -E '^(unit_(comm_scale|p2p_mock_memory)|mpi_yielding_.*)$' ;;
   *)
     echo "sanitize.sh: asan or tsan?" >&2
     exit 2 ;;

@@ -55,18 +55,13 @@ class BothWays {
     const auto number = static_cast<std::uintptr_t>(descriptor);
     const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
     bytes_ = 2 * page;  // the descriptor may cross the end of the first page
-    for (std::uintptr_t high = kFirst; high < kLast; high += kStep) {
-      const std::uintptr_t wanted = (high << 32) + number / page * page;
-      void* const found = ::mmap(reinterpret_cast<void*>(wanted), bytes_, PROT_READ | PROT_WRITE,
-                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-      if (found == MAP_FAILED) continue;
-      memory_ = found;
-      if (reinterpret_cast<std::uintptr_t>(found) == wanted) {
-        pointer_ = static_cast<std::byte*>(found) + number % page;
+    for (const Highs& highs : kHighs) {
+      for (std::uintptr_t high = highs.first; high < highs.end; high += highs.step) {
+        if (!map((high << 32) + number / page * page)) continue;
+        pointer_ = static_cast<std::byte*>(memory_) + number % page;
         std::memcpy(pointer_, &descriptor, sizeof descriptor);
         return;
       }
-      release();  // kernels before 4.17 take the address as a hint
     }
   }
   ~BothWays() { release(); }
@@ -76,9 +71,22 @@ class BothWays {
   [[nodiscard]] void* get() const noexcept { return pointer_; }
 
  private:
-  // Upper halves of addresses to try; user space ends at 0x7fff.
-  static constexpr std::uintptr_t kFirst = 0x2000, kLast = 0x7000, kStep = 0x101;
+  // Upper halves of addresses to try; user space ends at 0x7fff. The thread sanitizer leaves the first range to
+  // programs, and keeps the second one for itself: it ends programs that try to map memory there.
+  struct Highs {
+    std::uintptr_t first, end, step;
+  };
+  static constexpr Highs kHighs[] = {{0x7e81, 0x7fe0, 0x11}, {0x2000, 0x7000, 0x101}};
 
+  bool map(std::uintptr_t wanted) noexcept {
+    void* const found = ::mmap(reinterpret_cast<void*>(wanted), bytes_, PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (found == MAP_FAILED) return false;
+    memory_ = found;
+    if (reinterpret_cast<std::uintptr_t>(found) == wanted) return true;
+    release();  // kernels before 4.17 take the address as a hint
+    return false;
+  }
   void release() noexcept {
     if (memory_ != nullptr) ::munmap(memory_, bytes_);
     memory_ = nullptr;
