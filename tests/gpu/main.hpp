@@ -14,7 +14,7 @@ namespace hr::test {
 class GpuTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!gpu::available()) GTEST_SKIP() << "no CUDA device";
+    if (!gpu::available()) GTEST_SKIP() << "no GPU";
     gpu::select(0);
   }
 };

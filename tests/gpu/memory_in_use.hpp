@@ -10,7 +10,10 @@ namespace hr::test {
 
 // Only for the device of this process: a query of another device would create a context there, which takes memory.
 inline std::uint64_t memory_in_use() {
-  static auto* info = driver_function<int(std::size_t*, std::size_t*)>("cuMemGetInfo_v2");
+  using Info = int(std::size_t*, std::size_t*);
+  static auto* const info = gpu::detail::driver().by_hip
+                                ? reinterpret_cast<Info*>(gpu::detail::hip().find("hipMemGetInfo"))
+                                : driver_function<Info>("cuMemGetInfo_v2");
   gpu::synchronize();  // pools give freed memory back
   std::size_t free = 0, total = 0;
   gpu::check(info(&free, &total), "cuMemGetInfo");

@@ -7,8 +7,12 @@
 # and freed. streams.sh, frameworks.sh and sanitize.sh, beside this script, are separate.
 #
 # BUILD_DIR was configured with -DHEADRACE_TESTS=ON, here or on another x86-64 machine: the binaries are portable.
-# Missing parts (an MPI program, mpiexec) are named as skipped. Exit code: the number of failed tests. The fake driver
-# is never used (LD_LIBRARY_PATH loses its directory); without a device nothing is run.
+# Missing parts (an MPI program, mpiexec) are named as skipped. Exit code: the number of failed tests. The fake drivers
+# are not used (LD_LIBRARY_PATH loses their directories), except to try the script itself: HR_FAKE=cuda or HR_FAKE=hip.
+# Without a device nothing is run.
+#
+# On AMD GPUs (/dev/kfd, and no NVIDIA GPU), the programs use HIP. Those that call functions of CUDA's driver are named
+# as skipped, and so is what AMD GPUs do not have (docs/amd.md).
 set -u
 build=$(cd "${1:?usage: tests/gpu/run.sh BUILD_DIR [LOG_DIR]}" && pwd)
 logs=${2:-$build/gpu_logs}
@@ -20,9 +24,17 @@ summary=()
 
 # Shared library of a moved build (its run path is that of the build machine).
 library=$(find "$build" -name 'libmpi_abi.so*' -not -path '*/CMakeFiles/*' -print -quit 2>/dev/null)
-LD_LIBRARY_PATH=$(printf %s "${LD_LIBRARY_PATH:-}" | tr ':' '\n' | grep -v fake_cuda | paste -sd:)
+LD_LIBRARY_PATH=$(printf %s "${LD_LIBRARY_PATH:-}" | tr ':' '\n' | grep -v 'fake_cuda\|fake_hip' | paste -sd:)
+maker=cuda
+if [ "${HR_FAKE:-}" = hip ] || { [ -z "${HR_FAKE:-}" ] && [ -e /dev/kfd ] && ! nvidia-smi -L >/dev/null 2>&1; }; then
+  maker=hip
+fi
+case ${HR_FAKE:-} in
+  hip) LD_LIBRARY_PATH=$build/fake_hip/${FAKE_HIP_ROCM:-7}:$LD_LIBRARY_PATH FAKE_CUDA_KERNELS=$build/fake_cuda ;;
+  ?*) LD_LIBRARY_PATH=$build/fake_cuda:$LD_LIBRARY_PATH ;;
+esac
 [ -n "$library" ] && LD_LIBRARY_PATH=$(dirname "$library"):$LD_LIBRARY_PATH
-export LD_LIBRARY_PATH
+export LD_LIBRARY_PATH FAKE_CUDA_KERNELS
 mpiexec=$(find "$build" -name mpiexec -type f -perm -u+x -print -quit 2>/dev/null)
 
 run() {  # run NAME SECONDS COMMAND...
@@ -53,21 +65,44 @@ ranks() {  # ranks NAME N SECONDS PROGRAM ARGS...
   run "$name" "$limit" "$mpiexec" -n "$count" "$program" "$@"
 }
 
-if "$build/gpu_tests/unit_mem" --gtest_filter=Classify.EveryKind | grep -q 'no CUDA device'; then
-  echo "tests/gpu/run.sh: no CUDA device (is libcuda.so.1 in the search path?)" >&2
+# The fake drivers are slow.
+lifetimes=(all) halo3d=(--size 256 --steps 100) diffusion2d=(--grid 130,4096 --steps 500)
+[ -n "${HR_FAKE:-}" ] && lifetimes=(--cycles 20) halo3d=(--size 48 --steps 6) diffusion2d=(--grid 130,256 --steps 50)
+
+on_hip() { [ $maker = hip ]; }
+
+# lacks NAME WHY: on AMD GPUs, names a step as skipped, and returns true.
+lacks() {
+  on_hip || return 1
+  skipped=$((skipped + 1))
+  summary+=("skip  $1: $2")
+}
+
+if "$build/gpu_tests/unit_mem" --gtest_filter=Classify.EveryKind | grep -q 'no GPU'; then
+  echo "tests/gpu/run.sh: no GPU (is libcuda.so.1 or libamdhip64.so in the search path?)" >&2
   exit 1
 fi
 echo "host $(hostname), $(nproc) cores, $(ldd --version | head -1)"
-nvidia-smi --query-gpu=index,name,driver_version,memory.total --format=csv,noheader 2>/dev/null || echo "no nvidia-smi"
-nvidia-smi topo -m 2>/dev/null | head -8
+if on_hip; then
+  rocm-smi --showproductname --showdriverversion --showtopo 2>/dev/null || echo "no rocm-smi"
+else
+  nvidia-smi --query-gpu=index,name,driver_version,memory.total --format=csv,noheader 2>/dev/null || echo "no nvidia-smi"
+  nvidia-smi topo -m 2>/dev/null | head -8
+fi
 
 # In one process: memory kinds, copies, the device engine; with kernels and without.
 for program in "$build"/gpu_tests/unit_*; do
   [ -x "$program" ] || continue
   name=$(basename "$program")
-  run "$name" 300 "$program"
-  [ "$name" = unit_cuda_ipc ] && continue  # only tests the driver
-  HEADRACE_DEVICE_KERNELS=off run "${name}_copy_engine" 300 "$program"
+  filter=()
+  if [ "$name" = unit_cuda_ipc ]; then  # only tests the driver
+    lacks "$name" "tests CUDA's driver" || run "$name" 300 "$program"
+    continue
+  fi
+  # Contexts, names of functions and pools of CUDA's driver; the kernel that stays on the device
+  on_hip && [ "$name" = unit_mem ] && filter=("--gtest_filter=-Classify.PoolAndVmmHaveNoContext:Copy.FailureNames*:Contexts.ExhaustedMemorySaysSo:Contexts.NothingIsLeftAfterShutdown:Contexts.MemoryOfAContextThatIsNotThePrimary:Contexts.SurvivesAResetOfTheDevice:ResidentCopiers.*")
+  run "$name" 300 "$program" "${filter[@]}"
+  HEADRACE_DEVICE_KERNELS=off run "${name}_copy_engine" 300 "$program" "${filter[@]}"
 done
 
 # Several ranks share the devices of the machine round robin, as if kernels of several processes ran concurrently, which
@@ -79,16 +114,25 @@ for program in "$build"/gpu_tests/mpi_*; do
   if [ "$name" = mpi_staged ]; then  # its parts are run one at a time, as those with faults need the fake driver
     ranks mpi_staged_random_exchange 4 120 "$program" random_exchange
     ranks mpi_staged_stalled 3 120 "$program" stalled
-    ranks mpi_staged_own 2 120 "$program" own
+    lacks mpi_staged_own "calls CUDA's driver" || ranks mpi_staged_own 2 120 "$program" own
     continue
   fi
   # Tested below, by streams.sh, or with another driver.
-  case $name in mpi_time_sliced | mpi_rma_* | mpi_io_* | mpi_partitioned_* | mpi_streams* | mpi_hip) continue ;; esac
+  case $name in mpi_time_sliced | mpi_rma_* | mpi_io_* | mpi_partitioned_* | mpi_streams* | mpi_two_makers) continue ;; esac
+  [ "$name" = mpi_hip ] && ! on_hip && continue
+  case $name in mpi_capture | mpi_default_stream | mpi_registered) lacks "$name" "calls CUDA's driver" && continue ;; esac
+  expected=()
+  on_hip && case $name in
+    mpi_hip) expected=('') ;;
+    mpi_random_pieces) expected=(--expect either) ;;  # kernels do not access another device's memory in a process
+    mpi_resident_copy) expected=(--expect none) ;;    # no kernel stays on the device
+  esac
+  [ "$name" = mpi_lifetimes ] && expected=("${lifetimes[@]}")
   if [ "$name" = mpi_chunks ]; then
     ranks mpi_chunks_refused 2 120 "$program" refused
   fi
   for count in 2 4; do
-    ranks "${name}_$count" $count 120 "$program" all
+    ranks "${name}_$count" $count 120 "$program" "${expected[@]:-all}"
   done
   case $name in  # programs that also work without kernels
     mpi_transfers | mpi_collectives | mpi_random_*)
@@ -102,6 +146,7 @@ unset HEADRACE_DEVICE_TIME_SLICING
 
 # Ranks that share a device are time-sliced, unless MPS is active.
 for count in 2 4; do
+  lacks time_sliced_$count "processes share AMD GPUs without taking turns" && continue
   expect=any
   if [ "$(nvidia-smi -L 2>/dev/null | wc -l)" = 1 ]; then
     expect=pinned
@@ -114,7 +159,9 @@ for count in 2 4; do
   ranks time_sliced_transfers_$count $count 120 "$build/gpu_tests/mpi_transfers"
 done
 for kind in pool managed; do
-  ranks resident_copy_$kind 2 120 "$build/gpu_tests/mpi_resident_copy" --kind $kind --messages 300
+  expect=()
+  on_hip && expect=(--expect none)
+  ranks resident_copy_$kind 2 120 "$build/gpu_tests/mpi_resident_copy" --kind $kind --messages 300 "${expect[@]}"
 done
 ranks mpi_random_exchange_large 2 120 "$build/gpu_tests/mpi_random_exchange" --seed random --exchanges 500 --largest 8388608
 ranks mpi_io_views 4 120 "$build/gpu_tests/mpi_io_views" --seed 71 --kinds all
@@ -133,15 +180,27 @@ done
 ranks rma_allocate 3 120 "$build/gpu_tests/mpi_rma_random_mix" allocate --memory device --epochs 40
 ranks partitioned 3 120 "$build/gpu_tests/mpi_partitioned_random" 9 20
 for count in 1 2 4; do
+  lacks "partitioned_kernel_$count" "its kernels mark partitions in memory from hipMalloc" && continue
   ranks "partitioned_kernel_$count" $count 120 "$build/gpu_tests/mpi_partitioned_kernel"
 done
 
+# Operations in streams; for NVIDIA GPUs, streams.sh has them.
+if on_hip; then
+  for count in 2 4; do
+    ranks "streams_$count" $count 120 "$build/gpu_tests/mpi_streams" any blocking cold collectives derived errors kinds \
+      many memory two
+    ranks "streams_random_$count" $count 120 "$build/gpu_tests/mpi_streams_random" --seed random --graphs off
+    ranks "streams_default_stream_$count" $count 120 "$build/gpu_tests/mpi_streams_default_stream"
+  done
+fi
+
 # The main job.
 for pattern in datatype staged packed isend-irecv overlap overlap-async overlap-fused streams graph; do
-  ranks "halo3d_$pattern" 4 300 "$build/bin/halo3d" --device cuda --pattern $pattern --size 256 --steps 100
+  [ $pattern = graph ] && lacks halo3d_graph "HIP captures no stream operations of the library" && continue
+  ranks "halo3d_$pattern" 4 300 "$build/bin/halo3d" --device cuda --pattern $pattern "${halo3d[@]}"
 done
 for count in 1 2 4; do
-  ranks "diffusion2d_$count" $count 120 "$build/bin/diffusion2d" --device cuda --grid 130,4096 --steps 500
+  ranks "diffusion2d_$count" $count 120 "$build/bin/diffusion2d" --device cuda "${diffusion2d[@]}"
 done
 
 echo
