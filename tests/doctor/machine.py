@@ -58,6 +58,10 @@ class MachineTest(unittest.TestCase):
     def program(self, path, text=""):
         self.write(path, text).chmod(0o755)
 
+    def rdma(self, name):
+        """Adds an RDMA device with an active port."""
+        self.write(f"/sys/class/infiniband/{name}/ports/1/state", "4: ACTIVE\n")
+
     def run_program(self, command, timeout, env=None):
         """Returns the output of a program: from self.answers, by its last word or first option. Raises an answer that
         is a Failed."""

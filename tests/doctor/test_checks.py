@@ -108,7 +108,7 @@ class Limits(MachineTest):
     def test_locked(self):
         self.facts.locked = (65536, UNLIMITED)
         self.assert_found("limits.locked-unused", "ok", "64 KiB")
-        self.write("/sys/class/infiniband/mlx5_0/x")
+        self.rdma("mlx5_0")
         self.assertIn("ulimit -l unlimited", self.assert_found("limits.locked", "warning", "mlx5_0").remedy)
         self.facts.locked = (65536, 65536)
         self.assertIn("limits.conf", self.assert_found("limits.locked", "warning").remedy)
@@ -199,6 +199,7 @@ class Distance(MachineTest):
             self.write(f"/sys/bus/pci/devices/{address}/{name}", text)
 
     def card(self, name, node):
+        self.rdma(name)
         self.write(f"/sys/class/infiniband/{name}/device/numa_node", str(node))
 
     def test_near(self):
@@ -369,23 +370,34 @@ class Network(MachineTest):
                            HEADRACE_UCX_DIR="", HEADRACE_OFI_PROVIDER="", HEADRACE_NETWORK="auto", HEADRACE_TRANSPORTS="auto")
 
     def test_settings_that_one_library_heeds(self):
-        for variable, value in (("UCX_TLS", "tcp,self"), ("UCX_NET_DEVICES", "eth0")):
-            self.assert_choice("UCX", f"{variable} is set", **{variable: value})
         for variable in ("HEADRACE_RMA_NETWORK", "HEADRACE_DEVICE_NETWORK_DIRECT"):
             self.assert_choice("UCX", f"{variable} is on", **{variable: "on"})
-        self.assert_choice("libfabric", "HEADRACE_OFI_PROVIDER is set", HEADRACE_OFI_PROVIDER="tcp", UCX_TLS="tcp")
+        self.assert_choice("libfabric", "HEADRACE_OFI_PROVIDER is set", HEADRACE_OFI_PROVIDER="tcp", HEADRACE_RMA_NETWORK="on")
+
+    def test_variables_of_environment_modules_select_nothing(self):
+        for variable, value in (("UCX_TLS", "tcp,self"), ("UCX_NET_DEVICES", "eth0")):
+            self.assert_choice("TCP, without a library", "this host has no other network", **{variable: value})
+
+    def test_an_adapter_without_an_active_port(self):
+        self.write("/sys/class/infiniband/mlx5_0/ports/1/state", "1: DOWN\n")
+        self.write("/sys/class/infiniband/mlx5_0/ports/2/state", "2: INIT\n")
+        self.write("/sys/class/infiniband/efa_0/ports/1/state", "1: DOWN\n")
+        self.write("/sys/class/infiniband/mlx5_1/x")
+        self.assert_choice("TCP, without a library", "this host has no other network")
+        self.write("/sys/class/infiniband/mlx5_0/ports/2/state", "4: ACTIVE\n")
+        self.assert_choice("UCX", "this host has mlx5_0")
 
     def test_a_directory_selects_no_library(self):
         self.assert_choice("TCP, without a library", "this host has no other network", HEADRACE_UCX_DIR="/ucx/lib", HEADRACE_OFI_DIR="/lib")
 
     def test_settings_that_choose(self):
-        self.write("/sys/class/infiniband/mlx5_0/x")
+        self.rdma("mlx5_0")
         for name, shown in (("tcp", "TCP, without a library"), ("ucx", "UCX"), ("ofi", "libfabric")):
             self.assert_choice(shown, f"HEADRACE_NETWORK is {name}", HEADRACE_NETWORK=name)
             self.assert_choice(shown, f"HEADRACE_TRANSPORTS is self,shm,{name}", HEADRACE_TRANSPORTS=f"self,shm,{name}")
 
     def test_networks_of_the_host(self):
-        self.write("/sys/class/infiniband/mlx5_0/x")
+        self.rdma("mlx5_0")
         self.assert_choice("UCX", "this host has mlx5_0")
         self.write("/sys/class/cxi/cxi0/x")
         self.assert_choice("libfabric", "this host has cxi0")
@@ -471,9 +483,9 @@ class Ucx(MachineTest):
         self.answers["-c"] = not_there("libucp.so.0")
         self.set(SLURM_JOB_NUM_NODES="4")
         self.assert_found("ucx.absent", "ok", "libucp.so.0: cannot open")
-        self.set(UCX_TLS="tcp")
-        self.assertIn("go by TCP", self.assert_found("ucx.missing", "note", "UCX_TLS is set").cost)
-        self.write("/sys/class/infiniband/mlx5_0/x")
+        self.set(HEADRACE_RMA_NETWORK="on")
+        self.assertIn("go by TCP", self.assert_found("ucx.missing", "note", "HEADRACE_RMA_NETWORK is on").cost)
+        self.rdma("mlx5_0")
         self.assert_found("ucx.missing", "note", "this host has mlx5_0")
         self.set(HEADRACE_UCX_DIR="/opt/ucx/lib")
         self.assertIn("HEADRACE_UCX_DIR is set without effect: messages to other hosts go by TCP", self.assert_found("ucx.missing", "warning").cost)
@@ -482,7 +494,7 @@ class Ucx(MachineTest):
 
     def test_missing_where_libfabric_has_the_devices(self):
         self.answers["-c"] = not_there("libucp.so.0")
-        self.write("/sys/class/infiniband/rdmap0s6/x")
+        self.rdma("rdmap0s6")
         self.assert_found("ucx.absent", "ok")
 
     def test_old(self):
@@ -492,7 +504,7 @@ class Ucx(MachineTest):
             self.assert_found("ucx.old", "error", version)
         self.set(HEADRACE_NETWORK="auto")
         self.assert_found("ucx.absent", "ok", "1.13.1")
-        self.write("/sys/class/infiniband/mlx5_0/x")
+        self.rdma("mlx5_0")
         self.assert_found("ucx.old", "note", "mlx5_0")
 
     def test_no_tool(self):
@@ -500,10 +512,16 @@ class Ucx(MachineTest):
         self.assert_found("ucx.found", "ok", "were not listed")
 
     def test_tcp_alone(self):
-        self.write("/sys/class/infiniband/mlx5_0/x")
+        self.rdma("mlx5_0")
+        self.assertIn("HEADRACE_NETWORK=tcp", self.assert_found("ucx.tcp-alone", "error", "mlx5_0").remedy)
+        self.set(UCX_TLS="all")
+        self.assert_found("ucx.tcp-alone", "warning", "mlx5_0")
+        del self.facts.environment["UCX_TLS"]
+        self.set(HEADRACE_NETWORK="ucx")
         self.assert_found("ucx.tcp-alone", "warning", "mlx5_0")
 
     def test_variables(self):
+        self.set(HEADRACE_NETWORK="ucx")
         self.set(UCX_NET_DEVICES="mlx5_7:1", UCX_TLS="rc,self")
         self.assert_found("ucx.no-such-device", "error", "mlx5_7:1; there is eth0, lo")
         self.assert_found("ucx.no-network-left", "error", "none of tcp")
@@ -581,6 +599,13 @@ class Listening(MachineTest):
         for variables in ({"UCX_NET_DEVICES": "lo"}, {"HEADRACE_NETWORK_DEVICES": "lo"}, {"UCX_TLS": "^tcp"}, {"UCX_TLS": "rc,self"}):
             self.facts.environment = {"PATH": "/headrace/bin:/usr/bin", "HEADRACE_NETWORK": "ucx", **variables}
             self.assert_found("listening.would-not", "ok")
+
+    def test_ucx_with_rdma_uses_tcp_only_if_asked(self):
+        self.rdma("mlx5_0")
+        self.assert_found("listening.would-not", "ok")
+        for variables in ({"UCX_TLS": "all"}, {"HEADRACE_NETWORK": "ucx"}):
+            self.facts.environment = {"PATH": "/headrace/bin:/usr/bin", **variables}
+            self.assert_found("listening.would", "note", "the addresses of eth0")
 
     def test_configuration_over_libfabric(self):
         self.set(HEADRACE_NETWORK="ofi")

@@ -6,24 +6,43 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = os.environ["HR_BUILD"]
 TCP, UCX = "TCP, without a library", "UCX"
+WARNING = r"(?m)^\[headrace 0/2\] messages between hosts go by UCX, which may use TCP"
 NAMES = {"tcp": TCP, "ucx": UCX, "ofi": "libfabric"}
 
 
-class Choice(unittest.TestCase):
+def _beside(folder):
+    """Returns a command that runs another one on a machine whose /sys/class has the folder's contents as well."""
+    mount = f'mount -t overlay none -o "lowerdir={folder}:/sys/class" /sys/class && exec "$@"'
+    return ["unshare", *(["-m"] if os.geteuid() == 0 else ["-Urm"]), "sh", "-c", mount, "sh"]
+
+
+def _can_add_devices():
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            return subprocess.run([*_beside(folder), "true"], capture_output=True, timeout=20, check=False).returncode == 0
+        except OSError:
+            return False
+
+
+class BothTest(unittest.TestCase):
+    machine = ()  # command that runs another one on the machine of the test
+
     def run_both(self, **settings):
         """Returns what the ranks of a job print, and the evidence of the doctor's findings. The ranks share no memory, so they
         need a transport between hosts."""
         clean = {name: value for name, value in os.environ.items() if not name.startswith(("HEADRACE_", "UCX_", "FI_"))}
         environment = {**clean, "HEADRACE_OVERSUBSCRIBE": "quiet", "HEADRACE_TRANSPORTS": "self,ofi,ucx,tcp", **settings}
-        job = subprocess.run([f"{BUILD}/bin/mpiexec", "--timeout", "50", "-n", "2", os.environ["HR_TALK"]], capture_output=True,
+        job = subprocess.run([*self.machine, f"{BUILD}/bin/mpiexec", "--timeout", "50", "-n", "2", os.environ["HR_TALK"]], capture_output=True,
                              text=True, timeout=60, check=False, stdin=subprocess.DEVNULL, env={**environment, "HEADRACE_VERBOSE": "2"})
-        doctor = subprocess.run([sys.executable, "-B", "-m", "headrace", "doctor", "--json", "--only", "network", "--build", BUILD],
+        checks = ["--only", "network", "--only", "listening"]
+        doctor = subprocess.run([*self.machine, sys.executable, "-B", "-m", "headrace", "doctor", "--json", *checks, "--build", BUILD],
                                 capture_output=True, text=True, timeout=60, check=False,
                                 env={**environment, "PYTHONPATH": str(ROOT / "python")})
         return job.stderr, {each["id"]: each["evidence"] for each in json.loads(doctor.stdout)["findings"]}
@@ -37,6 +56,8 @@ class Choice(unittest.TestCase):
             self.assertIn(expected, found["network.choice"])
             return said, found
 
+
+class Choice(BothTest):
     def assert_interfaces_agree(self, **settings):
         said, found = self.assert_agree(TCP, **settings)
         interface = re.search(r"tcp: listens at \S+ on interface (\S+)", said)
@@ -65,9 +86,62 @@ class Choice(unittest.TestCase):
     def test_settings_for_ucx(self):
         place = os.environ["HR_UCX"]
         self.assert_agree(HEADRACE_OFI_DIR="/none", HEADRACE_UCX_DIR=place)
-        self.assert_agree(HEADRACE_OFI_DIR="/none", HEADRACE_UCX_DIR=place, UCX_TLS="tcp,self")
+        self.assert_agree(TCP, HEADRACE_OFI_DIR="/none", HEADRACE_UCX_DIR=place, UCX_TLS="tcp,self", UCX_NET_DEVICES="lo")
         self.assert_agree(TCP, HEADRACE_UCX_DIR=place, HEADRACE_NETWORK="tcp")
         self.assert_agree(UCX, HEADRACE_UCX_DIR=place, HEADRACE_TRANSPORTS="self,ucx")
+
+    @unittest.skipUnless(os.environ.get("HR_UCX"), "UCX was not there at build")
+    def test_ucx_that_nobody_has_chosen_by_name_warns_of_tcp(self):
+        settings = {"HEADRACE_OFI_DIR": "/none", "HEADRACE_UCX_DIR": os.environ["HR_UCX"]}
+        for more, warns in (({"HEADRACE_RMA_NETWORK": "on"}, True), ({"HEADRACE_DEVICE_NETWORK_DIRECT": "on"}, True),
+                            ({"HEADRACE_TRANSPORTS": "self,ucx"}, True), ({"HEADRACE_RMA_NETWORK": "on", "UCX_NET_DEVICES": "lo"}, False),
+                            ({"HEADRACE_RMA_NETWORK": "on", "HEADRACE_NETWORK_DEVICES": "lo"}, False),
+                            ({"HEADRACE_RMA_NETWORK": "on", "HEADRACE_NETWORK": "ucx"}, False)):
+            said, _ = self.assert_agree(UCX if more.get("HEADRACE_NETWORK") is None else "", **settings, **more)
+            self.assertEqual(len(re.findall(WARNING, said)), int(warns), said)
+
+
+@unittest.skipUnless(os.environ.get("HR_UCX"), "UCX was not there at build")
+@unittest.skipUnless(_can_add_devices(), "no right to mount an overlay on /sys/class")
+class Adapters(BothTest):
+    """On a machine that seems to have RDMA adapters. Nothing can use these, so over UCX only TCP would work."""
+
+    def adapters(self, **states):
+        folder = tempfile.TemporaryDirectory()  # pylint: disable=consider-using-with
+        self.addCleanup(folder.cleanup)
+        for name, state in states.items():
+            port = Path(folder.name, "infiniband", name, "ports", "1")
+            port.mkdir(parents=True)
+            (port / "state").write_text(f"{state}\n", encoding="ascii")
+        self.machine = _beside(folder.name)
+
+    def setUp(self):
+        self.adapters(mlx5_0="4: ACTIVE", mlx5_1="1: DOWN")
+        self.libraries = {"HEADRACE_OFI_DIR": "/none", "HEADRACE_UCX_DIR": os.environ["HR_UCX"]}
+
+    def test_an_active_port_selects_ucx_without_tcp(self):
+        said, found = self.assert_agree("this host has mlx5_0", **self.libraries)
+        self.assertRegex(said, r"no path to rank \d: .*mlx5_0.*HEADRACE_NETWORK=tcp .*HEADRACE_NETWORK=ucx ")
+        self.assertIn("listening.would-not", found)
+        self.assertNotRegex(said, WARNING)
+
+    def test_tcp_of_ucx_has_to_be_asked_for(self):
+        for settings, warns in (({"HEADRACE_NETWORK": "ucx"}, False), ({"UCX_TLS": "tcp,self"}, True)):
+            said, found = self.assert_agree(UCX, **self.libraries, **settings)
+            self.assertRegex(said, r"rank 1 is reached by tcp/")
+            self.assertEqual(bool(re.search(WARNING, said)), warns, said)
+            self.assertIn("listening.would", found)
+
+    def test_tcp_of_ucx_on_the_loopback(self):
+        for settings in ({"HEADRACE_AS_HOSTS": "2"}, {"HEADRACE_NETWORK_DEVICES": "lo"}):
+            said, _ = self.assert_agree(UCX, **self.libraries, **settings)
+            self.assertRegex(said, r"rank 1 is reached by tcp/lo:")
+            self.assertNotRegex(said, WARNING)
+
+    def test_ports_that_are_down_select_nothing(self):
+        self.adapters(mlx5_0="1: DOWN", efa_0="2: INIT")
+        for settings in ({}, {"UCX_TLS": "rc,self", "UCX_NET_DEVICES": "mlx5_0:1"}):
+            self.assert_agree(TCP, **self.libraries, **settings)
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ class Command(MachineTest):
 
     def test_text(self):
         self.facts.affinity = frozenset({0})
-        self.set(UCX_NET_DEVICES="mlx5_7:1", OMPI_MCA_btl="tcp")
+        self.set(HEADRACE_NETWORK="ucx", UCX_NET_DEVICES="mlx5_7:1", OMPI_MCA_btl="tcp")
         for words in ((), ("--all",)):
             said = self.doctor(*words)[1]
             self.assertLessEqual(max(map(len, said.splitlines())), 100)
@@ -82,7 +82,7 @@ class Command(MachineTest):
 
     def test_answers_that_make_no_sense(self):
         self.answers.update({"--config": "", "-c": "", "-d": "# Device: eth0\n"})
-        self.set(UCX_TLS="tcp")
+        self.set(HEADRACE_RMA_NETWORK="on", UCX_TLS="tcp")
         self.facts.try_gpus = lambda: {"driver": {}, "nvml": NO_GPU["nvml"]}
         self.assertIn(self.doctor()[0], (0, 1))
 

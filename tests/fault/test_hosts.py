@@ -139,7 +139,7 @@ class Transports(LaunchTest):
 
     def test_one_host_without_shared_memory(self):
         for network in ("ucx", "tcp"):
-            result = run("--timeout", "50", "-n", "3", PROGRAM, env={**clean(), "HEADRACE_TRANSPORTS": f"self,{network}"})
+            result = run("--timeout", "50", "-n", "3", PROGRAM, env={**clean(), "HEADRACE_TRANSPORTS": f"self,{network}", "HEADRACE_NETWORK": network})
             self.assert_ended(result, 0)
             self.assertEqual((result.stdout, result.stderr), ("ok\n", ""))
 

@@ -14,6 +14,7 @@ from headrace.bench import child
 from headrace.doctor import amd, gpu, interfaces, single_copy
 
 _CPUS_MOST = 1 << 16
+_RDMA = "/sys/class/infiniband"
 UNLIMITED = resource.RLIM_INFINITY
 
 
@@ -99,7 +100,11 @@ class Facts:
         return cpu_list(self.read("/sys/devices/system/cpu/online") or "")
 
     def rdma_devices(self) -> list[str]:
-        return self.names("/sys/class/infiniband")
+        """Returns the devices with an active port, as active_rdma_devices() in src/transport/network does."""
+        return [name for name in self.names(_RDMA) if any(self._is_active(name, port) for port in self.names(f"{_RDMA}/{name}/ports"))]
+
+    def _is_active(self, device: str, port: str) -> bool:
+        return (self.read(f"{_RDMA}/{device}/ports/{port}/state") or "").startswith("4:")
 
 
 def is_file(path: Path) -> bool:

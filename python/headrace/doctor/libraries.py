@@ -74,7 +74,5 @@ def selected_by(facts: Facts, library: str) -> str:
     environment = facts.environment
     if library == OFI:
         return "HEADRACE_OFI_PROVIDER is set" if environment.get("HEADRACE_OFI_PROVIDER") else ""
-    for name in ("HEADRACE_RMA_NETWORK", "HEADRACE_DEVICE_NETWORK_DIRECT"):
-        if environment.get(name) == "on":
-            return f"{name} is on"
-    return next((f"{name} is set" for name in ("UCX_TLS", "UCX_NET_DEVICES") if name in environment), "")
+    return next((f"{name} is on" for name in ("HEADRACE_RMA_NETWORK", "HEADRACE_DEVICE_NETWORK_DIRECT")
+                 if environment.get(name) == "on"), "")

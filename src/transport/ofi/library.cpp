@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <string_view>
@@ -11,6 +12,7 @@
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
+#include "transport/network/rdma.hpp"
 
 namespace hr::transport::ofi {
 namespace {
@@ -67,11 +69,11 @@ Status load(Library* out) {
   return kOk;
 }
 
-// True if the directory has an entry whose name begins with `begin`.
-bool has_entry(const char* directory, std::string_view begin) {
+// True if this host has an adapter for Slingshot.
+bool has_cxi() {
   std::error_code none;
-  for (const auto& entry : std::filesystem::directory_iterator(directory, none)) {
-    if (entry.path().filename().string().starts_with(begin)) return true;
+  for (const auto& entry : std::filesystem::directory_iterator("/sys/class/cxi", none)) {
+    if (entry.path().filename().string().starts_with("cxi")) return true;
   }
   return false;
 }
@@ -114,15 +116,14 @@ Settings::~Settings() {
 bool goes_by_tcp() {
   const std::string& wanted = knobs().ofi_provider;
   if (!wanted.empty()) return wanted.starts_with("tcp");
-  return !has_entry("/sys/class/infiniband", "") && !has_entry("/sys/class/cxi", "");
+  return network::active_rdma_devices().empty() && !has_cxi();
 }
 
 bool suits_host() {
   if (!knobs().ofi_provider.empty()) return true;
-  static const bool has = [] {
-    return has_entry("/sys/class/cxi", "cxi") || has_entry("/sys/class/infiniband", "efa") ||
-           has_entry("/sys/class/infiniband", "rdmap") || has_entry("/sys/class/infiniband", "hfi1");
-  }();
+  static const bool has = has_cxi() || std::ranges::any_of(network::active_rdma_devices(), [](std::string_view name) {
+                            return name.starts_with("efa") || name.starts_with("rdmap") || name.starts_with("hfi1");
+                          });
   return has;
 }
 

@@ -5,12 +5,12 @@
 #include <sys/stat.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <string_view>
 #include <vector>
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
+#include "transport/network/rdma.hpp"
 #include "transport/ucx/maker_names.hpp"
 
 namespace hr::transport::ucx {
@@ -171,18 +171,11 @@ Status load(Library* out) {
 
 }  // namespace
 
-bool host_has_rdma() {
-  static const bool has = [] {
-    std::error_code none;
-    return std::filesystem::directory_iterator("/sys/class/infiniband", none) != std::filesystem::directory_iterator();
-  }();
-  return has;
-}
+bool host_has_rdma() { return !network::active_rdma_devices().empty(); }
 
 bool suits_host() {
   return host_has_rdma() || knobs().rma_network == RmaNetworkChoice::kOn ||
-         knobs().device_network_direct == DeviceNetworkDirectChoice::kOn || environment("UCX_TLS") != nullptr ||
-         environment("UCX_NET_DEVICES") != nullptr;
+         knobs().device_network_direct == DeviceNetworkDirectChoice::kOn;
 }
 
 Status open_library(const Library** out) {

@@ -64,9 +64,10 @@ struct Library {
   [[nodiscard]] std::string text(ucs_status_t status) const { return status_string(status); }
 };
 
-// True if this host has an RDMA network (InfiniBand, RoCE).
+// True if this host has an active RDMA network (InfiniBand, RoCE).
 [[nodiscard]] bool host_has_rdma();
-// True if this host has such a network, or the user has set options that only UCX heeds.
+// True if this host has such a network, or the user has enabled what only UCX provides. The variables of UCX itself do
+// not count: environment modules of a site often set them.
 [[nodiscard]] bool suits_host();
 
 // Opens the library on the first call. Errors: MPI_ERR_OTHER with the places searched and the package to install.

@@ -11,7 +11,8 @@ inline constexpr ucs_memory_type_t kDeviceMemory = UCS_MEMORY_TYPE_CUDA;
 // library does not pass to UCX.
 inline constexpr const char* kNoDeviceModules = "^cuda,rocm,ze";
 inline constexpr const char* kOwnDeviceModules = "^rocm,ze";
-// Value of UCX_TLS: excludes UCX's own paths within a host.
+// Values of UCX_TLS: they exclude UCX's own paths within a host, the second TCP as well.
 inline constexpr const char* kNetworkPaths = "^shm,cuda_ipc,rocm_ipc";
+inline constexpr const char* kNetworkPathsWithoutTcp = "^shm,cuda_ipc,rocm_ipc,tcp";
 
 }  // namespace hr::transport::ucx

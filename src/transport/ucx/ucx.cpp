@@ -25,6 +25,7 @@
 #include "transport/ucx/maker_names.hpp"
 #include "transport/ucx/memory.hpp"
 #include "transport/ucx/path.hpp"
+#include "transport/ucx/tcp_use.hpp"
 #include "transport/ucx/unpacking.hpp"
 #include "transport/ucx/worker.hpp"
 
@@ -151,6 +152,7 @@ class Ucx final : public network::NetworkTransport<Peer> {
   void fail_unreachable(Peer& peer) override { fail_path(peer, UCS_ERR_UNREACHABLE); }
   Memory::To to(int proc) { return {proc, peer(proc).endpoint, &peer(proc)}; }
   [[nodiscard]] bool listens_on_loopback() const { return listens() == network::Listens::kOnLoopback; }
+  void warn_of_tcp() const;
   void log_tcp(const Peer& peer);
   // Finds the address and the secret of a peer.
   Status address_of(Peer& peer, std::vector<std::byte>* address);
@@ -209,6 +211,7 @@ Ucx::~Ucx() {
 Status Ucx::create() {
   HR_TRY(names_.make_secret());
   HR_TRY(worker_.create(library_, listens_on_loopback()));
+  warn_of_tcp();
   HR_TRY(listen(library_, worker_, kMessages, UCP_AM_FLAG_WHOLE_MSG, arrive, this));
   if (worker_.descriptor() >= 0) HR_TRY(sleepers_.open(worker_.descriptor()));
   std::vector<std::byte> address;
@@ -293,10 +296,21 @@ Status Ucx::connect(int proc) {
   return kOk;
 }
 
+// Tells the user that the job depends on its network, unless the user has chosen UCX by name. It is not an error, but
+// must not be overlooked.
+void Ucx::warn_of_tcp() const {
+  if (rank_ != 0 || knobs().network == NetworkChoice::kUcx || !may_use_tcp_outside(listens_on_loopback())) return;
+  log::write(
+      log::Level::kError,
+      "messages between hosts go by UCX, which may use TCP and authenticates nobody there: anybody who can reach "
+      "this host can write to the memory of the ranks (HEADRACE_NETWORK=tcp prevents that, HEADRACE_NETWORK=ucx "
+      "accepts it without this note)");
+}
+
 // The message promises nothing that UCX cannot guarantee, as UCX does not authenticate its peers.
 void Ucx::log_tcp(const Peer& peer) {
   if (!peer.path.is_stream || std::exchange(tcp_logged_, true)) return;
-  const bool loopback = listens_on_loopback() && knobs().network_devices.empty();
+  const bool loopback = !may_use_tcp_outside(listens_on_loopback());
   log::write(log::Level::kDecision,
              "ucx: over TCP this process listens on %s; UCX executes the requests of anybody who connects there "
              "(docs/hosts.md: what a job over TCP exposes)",
@@ -316,8 +330,9 @@ Status Ucx::make_endpoint(Peer& peer, const std::vector<std::byte>& address, boo
   const ucs_status_t status = library_.ep_create(worker_.get(), &wanted, endpoint);
   if (status == UCS_OK) return kOk;
   *endpoint = nullptr;
-  return fail(Errc::kOther, "ucx: no path to rank %d: %s (UCX_LOG_LEVEL=info says more)", peer.proc,
-              library_.status_string(status));
+  return fail(Errc::kOther, "ucx: no path to rank %d: %s (UCX_LOG_LEVEL=info says more)%s", peer.proc,
+              library_.status_string(status),
+              status == UCS_ERR_UNREACHABLE ? advice_without_tcp(listens_on_loopback()).c_str() : "");
 }
 
 Status Ucx::why_failed(const Peer& peer) const {

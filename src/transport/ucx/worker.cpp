@@ -9,6 +9,7 @@
 #include "base/knobs.hpp"
 #include "transport/network/silence.hpp"
 #include "transport/ucx/maker_names.hpp"
+#include "transport/ucx/tcp_use.hpp"
 
 namespace hr::transport::ucx {
 namespace {
@@ -31,14 +32,12 @@ std::string microseconds(double seconds) { return std::to_string(std::llround(se
 // process that dies meanwhile would leave an endpoint that aborts this one.
 Settings our_settings(bool loopback_alone) {
   Settings all = {
-      {"TLS", kNetworkPaths},      {"RCACHE_ENABLE", "n"}, {"TCP_RX_SEG_SIZE", "260k"},
-      {"TCP_TX_SEG_SIZE", "260k"}, {"TCP_CONN_NB", "y"},   {"WARN_UNUSED_ENV_VARS", "n"},
+      {"TLS", paths_of_ucx(loopback_alone)}, {"RCACHE_ENABLE", "n"}, {"TCP_RX_SEG_SIZE", "260k"},
+      {"TCP_TX_SEG_SIZE", "260k"},           {"TCP_CONN_NB", "y"},   {"WARN_UNUSED_ENV_VARS", "n"},
   };
   const Knobs& chosen = knobs();
-  if (!chosen.network_devices.empty()) {
-    all.emplace_back("NET_DEVICES", chosen.network_devices);
-  } else if (loopback_alone) {
-    all.emplace_back("NET_DEVICES", "lo");
+  if (std::string devices = devices_of_ucx(loopback_alone); !devices.empty()) {
+    all.emplace_back("NET_DEVICES", std::move(devices));
   }
   // Over TCP the segments of a rendezvous are messages, for which UCX uses one network by default.
   const std::string rails = std::to_string(chosen.network_rails != 0 ? chosen.network_rails : kRails);
@@ -104,8 +103,8 @@ Status Worker::make_context(std::uint64_t features) {
   library_->config_release(settings);
   if (made == UCS_OK) return kOk;
   context_ = nullptr;
-  return fail(Errc::kOther, "ucx: no network can be used: %s (UCX_LOG_LEVEL=info says more)",
-              library_->status_string(made));
+  return fail(Errc::kOther, "ucx: no network can be used: %s (UCX_LOG_LEVEL=info says more)%s",
+              library_->status_string(made), advice_without_tcp(loopback_alone_).c_str());
 }
 
 Status Worker::make_worker() {

@@ -21,12 +21,6 @@ _REMEDY = ("let only the hosts of the job reach them: HEADRACE_NETWORK_DEVICES n
            "others out; mpiexec --as-hosts keeps to the loopback")
 
 
-def _takes_tcp(facts: Facts) -> bool:
-    text = facts.environment.get("UCX_TLS", "all")
-    named = bool({"tcp", "all"} & set(text.lstrip("^").split(",")))
-    return named != text.startswith("^")
-
-
 def _devices(facts: Facts, there: list[str]) -> list[str]:
     """Returns the devices that UCX would use over TCP."""
     text = facts.environment.get("UCX_NET_DEVICES") or facts.environment.get("HEADRACE_NETWORK_DEVICES") or "all"
@@ -44,7 +38,7 @@ def _over_ucx(facts: Facts) -> Finding:
     there = ucx.network_devices(facts)
     if isinstance(there, str):
         return ok("listening.unknown", there)
-    devices = _devices(facts, there.get("tcp", [])) if _takes_tcp(facts) else []
+    devices = _devices(facts, there.get("tcp", [])) if ucx.takes_tcp(facts) else []
     outside = [device for device in dict.fromkeys(devices) if device != _LOOPBACK]
     return _would(f"the addresses of {', '.join(outside)}" if outside else "", _ANYBODY)
 

@@ -50,6 +50,16 @@ def _networks(transports: dict[str, list[str]]) -> dict[str, list[str]]:
     return {name: devices for name, devices in transports.items() if name not in _LOCAL}
 
 
+def takes_tcp(facts: Facts) -> bool:
+    """True if UCX may use TCP, as paths_of_ucx() in src/transport/ucx decides."""
+    text = facts.environment.get("UCX_TLS")
+    if text is None:
+        devices = facts.environment.get("UCX_NET_DEVICES") or facts.environment.get("HEADRACE_NETWORK_DEVICES")
+        return not facts.rdma_devices() or facts.environment.get("HEADRACE_NETWORK") == "ucx" or devices == "lo"
+    named = bool({"tcp", "all"} & set(text.lstrip("^").split(",")))
+    return named != text.startswith("^")
+
+
 def _devices(facts: Facts, networks: dict[str, list[str]]) -> Iterator[Finding]:
     there = {device for devices in networks.values() for device in devices}
     for variable in ("UCX_NET_DEVICES", "HEADRACE_NETWORK_DEVICES"):
@@ -114,8 +124,13 @@ def look(facts: Facts) -> Iterator[Finding]:
         return
     rdma = facts.rdma_devices()
     if rdma and set(there) <= {"tcp"}:
-        yield warning("ucx.tcp-alone", f"there are RDMA devices ({', '.join(rdma)}), and this UCX has TCP alone",
-                      "messages to other hosts take the slow way", "use a UCX built with verbs (the system's): "
-                      "HEADRACE_UCX_DIR=<directory of libucp.so.0>; in a container: --device /dev/infiniband")
+        evidence = f"there are RDMA devices ({', '.join(rdma)}), and this UCX has TCP alone"
+        remedy = ("use a UCX built with verbs (the system's): HEADRACE_UCX_DIR=<directory of libucp.so.0>; in a container: "
+                  "--device /dev/infiniband")
+        if takes_tcp(facts):
+            yield warning("ucx.tcp-alone", evidence, "messages to other hosts take the slow way", remedy)
+        else:
+            yield error("ucx.tcp-alone", f"{evidence}, which authenticates nobody and is not used",
+                        "jobs that span hosts end at their first message", f"{remedy}; or HEADRACE_NETWORK=tcp: TCP without UCX")
     yield from _devices(facts, there)
     yield from _chosen_transports(facts, there)
