@@ -177,6 +177,11 @@ Status check_calls(ParseState& parsed, const ParsedOption&) {
   return kOk;
 }
 
+Status report_transports(ParseState& parsed, const ParsedOption&) {
+  parsed.variables_of_all.emplace_back("HEADRACE_REPORT_TRANSPORTS", "on");
+  return kOk;
+}
+
 Status one_per_host(ParseState& parsed, const ParsedOption&) {
   parsed.program.per_host = 1;
   return kOk;
@@ -275,6 +280,8 @@ constexpr OptionSpec kOptions[] = {
     {"report-bindings display-map display-devel-map display-allocation print-rank-map v verbose", kNoValue, kApplies,
      turn_on<&Options::report_bindings>, "",
      "Print on standard error the binding of each rank and its nearest GPU and NIC, with a picture"},
+    {"report-transports", kNoValue, kApplies, report_transports, "",
+     "Print on standard error which transport carries the messages of each pair of hosts, and why"},
     {"do-not-launch", kNoValue, kApplies, turn_on<&Options::do_not_launch>, "",
      "Print the placement of ranks, and exit; see headrace map"},
     {"machine", kOne, kApplies, machine, "WHAT",

@@ -10,6 +10,7 @@
 #include "base/log.hpp"
 #include "boot/boot.hpp"
 #include "transport/record_list.hpp"
+#include "transport/report.hpp"
 #include "transport/transport.hpp"
 
 namespace hr::transport {
@@ -20,6 +21,7 @@ struct State {
   std::vector<std::unique_ptr<Transport>> owned;
   std::vector<Transport*> active;
   std::vector<const Record*> records;  // records that the knob allows
+  std::string why_network;             // why the network transport was chosen; empty: there is none
   const Handlers* handlers = nullptr;
   std::vector<std::unique_ptr<Transport>> disconnected;  // a thread may still be asleep in these
 };
@@ -110,31 +112,51 @@ std::string_view name_of(NetworkChoice choice) noexcept {
   return "";
 }
 
+// A network transport, and why the job uses it.
+struct Choice {
+  const Record* record = nullptr;
+  std::string why;
+};
+
+// Returns the name of a transport's library for people.
+std::string_view title_of(const Record& record) noexcept {
+  const std::string_view name = record.name;
+  return name == "ofi" ? "libfabric" : name == "ucx" ? "UCX" : name;
+}
+
 // Returns the record that carries messages to other hosts. Among those that the user allows, prefers the first that
 // suits this host and whose library can be opened, then the first whose library can be opened, then the first of all,
-// whose error says what is missing. Null if there is none.
-const Record* network_record() {
+// whose error says what is missing. The record is null if there is none. The doctor gives the same reasons
+// (python/headrace/doctor/checks/network.py).
+Choice choose_network() {
   std::vector<const Record*> allowed;
   const std::string_view wanted = name_of(knobs().network);
   for (const Record* record : state->records) {
     if (record->fills_gaps && (wanted.empty() || wanted == record->name)) allowed.push_back(record);
   }
-  if (allowed.size() < 2) return allowed.empty() ? nullptr : allowed.front();
+  const std::string setting =
+      wanted.empty() ? "HEADRACE_TRANSPORTS is " + knobs().transports : "HEADRACE_NETWORK is " + std::string(wanted);
+  if (allowed.size() < 2) return {allowed.empty() ? nullptr : allowed.front(), setting};
   const auto can_open = [](const Record* record) { return record->can_open == nullptr || record->can_open(); };
-  const auto suits = [&](const Record* record) {
-    return (record->suits_host == nullptr || record->suits_host()) && can_open(record);
-  };
-  if (const auto own = std::ranges::find_if(allowed, suits); own != allowed.end()) return *own;
+  std::string missed;
+  for (const Record* record : allowed) {
+    const std::string why = record->suits_host != nullptr
+                                ? record->suits_host()
+                                : "this host has no other network, and no setting selects a library";
+    if (why.empty()) continue;
+    if (can_open(record)) return {record, missed.empty() ? why : missed};
+    if (missed.empty()) missed = std::string(title_of(*record)) + " cannot be used, although " + why;
+  }
   const auto open = std::ranges::find_if(allowed, can_open);
-  return open != allowed.end() ? *open : allowed.front();
+  return {open != allowed.end() ? *open : allowed.front(), setting};
 }
 
 // Makes the network transport.
 Status make_network(const Job& job, std::unique_ptr<Transport>* out) {
-  const Record* const record = network_record();
+  const auto [record, why] = choose_network();
   if (record == nullptr) return kOk;
-  log::write(log::Level::kDecision, "network: messages to other hosts go by %s (HEADRACE_NETWORK=%s)", record->name,
-             knobs().network == NetworkChoice::kAuto ? "auto" : record->name);
+  log::write(log::Level::kDecision, "network: messages to other hosts go by %s: %s", record->name, why.c_str());
+  state->why_network = why;
   return record->create(job, *state->handlers, out);
 }
 
@@ -175,8 +197,10 @@ Status init(const Job& job, Handlers& handlers) {
     HR_TRY(make_network(job, &made));
     if (made != nullptr) add(std::move(made));
   }
+  if (knobs().report_transports) HR_TRY(announce_host(job));
   if (job.size > 1) HR_TRY(boot::fence());
   for (Transport* transport : state->active) HR_TRY(transport->open());
+  if (knobs().report_transports) report(job, path_of_messages, state->why_network);
   return kOk;
 }
 

@@ -166,6 +166,10 @@ class Transport {
   // the socket.
   virtual Status connect(int proc) = 0;
 
+  // Returns the interface, or the provider and its device, through which messages go to that process; empty if there is
+  // nothing to tell. Connects to the process if the transport does not know before.
+  [[nodiscard]] virtual std::string route_to(int /*proc*/) { return ""; }
+
   // Accepts one message or returns Status::again(). On success header and payload have been copied.
   virtual Status send(int proc, const Header& header, const void* payload, std::size_t bytes) = 0;
   // send() in two steps, to build the payload in place (packing directly into the ring): reserve() returns the
@@ -330,9 +334,10 @@ struct Record {
   // True if the transport's library can be opened here; null means always. For transports that fill gaps, of which only
   // one is used.
   bool (*can_open)() = nullptr;
-  // True if this host has a network for which this transport is made, or the user has configured its library. Null:
-  // always. For transports that fill gaps, of which the first that suits the host is used.
-  bool (*suits_host)() = nullptr;
+  // Returns why this transport suits this host: the network for which it is made, or the setting that only its library
+  // heeds ("this host has mlx5_0"); empty: it does not. Null: it always does. For transports that fill gaps, of which
+  // the first that suits the host is used.
+  std::string (*suits_host)() = nullptr;
 };
 
 // Starts the transports; collective over the job. Unset handlers are set to one that drops the message. Errors:

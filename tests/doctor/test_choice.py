@@ -50,9 +50,9 @@ class BothTest(unittest.TestCase):
     def assert_agree(self, expected="", **settings):
         with self.subTest(**settings):
             said, found = self.run_both(**settings)
-            choice = re.search(r"messages to other hosts go by (\w+)", said)
+            choice = re.search(r"messages to other hosts go by (\w+): (.*)", said)
             self.assertIsNotNone(choice, said)
-            self.assertIn(f"go by {NAMES[choice[1]]}: ", found["network.choice"])
+            self.assertEqual(f"messages to other hosts go by {NAMES[choice[1]]}: {choice[2]}", found["network.choice"])
             self.assertIn(expected, found["network.choice"])
             return said, found
 

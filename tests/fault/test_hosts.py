@@ -1,6 +1,7 @@
 """One machine as several hosts (mpiexec --as-hosts): placement of ranks, and the end of such jobs."""
 
 import os
+import re
 import unittest
 from pathlib import Path
 
@@ -50,6 +51,46 @@ class Places(LaunchTest):
             "rank 2 shares with 3 place 2 of 3", "rank 3 shares with 2 place 0 of 2",
             "rank 4 shares with 2 place 1 of 2",
         ])
+
+
+class ReportedTransports(LaunchTest):
+    """The lines of --report-transports."""
+
+    def report(self, *words: str, **environment: str):
+        result = run("--report-transports", *words, PROGRAM, "shared", env={**clean(), **environment})
+        self.assert_ended(result, 0)
+        return sorted(line.partition("] transports: ")[2] for line in result.stderr.splitlines() if "] transports: " in line)
+
+    def test_one_host(self):
+        (line,) = self.report("-n", "3")
+        self.assertRegex(line, r"^ranks 0-2 on \S+: shm: they share memory$")
+        (line,) = self.report("-n", "1")
+        self.assertRegex(line, r"^rank 0 on \S+: none, since there is no other process$")
+
+    def test_one_host_without_shared_memory(self):
+        (line,) = self.report("-n", "2", HEADRACE_TRANSPORTS="self,tcp")
+        self.assertRegex(line, r"^ranks 0-1 on \S+: tcp, interface \S+: HEADRACE_TRANSPORTS is self,tcp$")
+
+    def test_hosts(self):
+        found = self.report("-n", "5", "--as-hosts", "3", HEADRACE_NETWORK="tcp")
+        here = r"on [^\s:]+"
+        expected = [rf"ranks 0-1 {here} to ranks 2-3 {here}: tcp, interface lo: HEADRACE_NETWORK is tcp",
+                    rf"ranks 0-1 {here} to rank 4 {here}: tcp, interface lo: HEADRACE_NETWORK is tcp",
+                    rf"ranks 0-1 {here}: shm: they share memory",
+                    rf"ranks 2-3 {here} to rank 4 {here}: tcp, interface lo: HEADRACE_NETWORK is tcp",
+                    rf"ranks 2-3 {here}: shm: they share memory"]
+        self.assertEqual(len(found), len(expected), found)
+        for pattern in expected:
+            self.assertTrue(any(re.fullmatch(pattern, line) for line in found), (pattern, found))
+
+    @unittest.skipUnless(FAKE_UCX.exists(), "UCX was not there at build")
+    def test_networks_of_ucx(self):
+        (line,) = self.report("-n", "2", "--as-hosts", "2", HEADRACE_NETWORK="ucx")
+        self.assertRegex(line, r"^rank 0 on \S+ to rank 1 on \S+: ucx, tcp/lo: HEADRACE_NETWORK is ucx$")
+
+    def test_nothing_without_the_option(self):
+        result = run("-n", "2", "--as-hosts", "2", PROGRAM, "shared", env=clean())
+        self.assertNotIn("transports:", result.stderr)
 
 
 class Ends(FilesTest):

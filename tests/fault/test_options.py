@@ -39,7 +39,7 @@ TAKEN = [
     ("-disable-auto-cleanup -n 2", 2), ("-q -n 2", 2), ("--mpi=pmi2 -n 2", 2), ("-genv A B -n 2", 2),
     ("-genv A=B -n 2", 2), ("-genv=A=B -n 2", 2), ("-env A -n -n 2", 2), ("-x A=b -n 2", 2), ("-n 2 --", 2),
     ("--pernode", 1), ("-grr 2", 2), ("-rr -n 2", 2), ("--stdin 0 -n 2", 2), ("--with-ft ulfm -n 2", 2), ("-check_mpi -n 2", 2),
-    ("--no-foreign-variables -n 2", 2), ("--depth 1 -n 2", 2), ("-genvuser -n 2", 2), (f"--slot-list {CPU} -n 1", 1),
+    ("--report-transports -n 2", 2),     ("--no-foreign-variables -n 2", 2), ("--depth 1 -n 2", 2), ("-genvuser -n 2", 2), (f"--slot-list {CPU} -n 1", 1),
 ]
 
 # words, text on standard error; two ranks run

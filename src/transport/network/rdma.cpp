@@ -39,4 +39,10 @@ const std::vector<std::string>& active_rdma_devices() {
   return active;
 }
 
+std::string this_host_has(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "this host has " : ", ") + name;
+  return text;
+}
+
 }  // namespace hr::transport::network

@@ -13,4 +13,7 @@ namespace hr::transport::network {
 // The same for this host; its devices are determined on the first call.
 [[nodiscard]] const std::vector<std::string>& active_rdma_devices();
 
+// Returns "this host has NAME, NAME"; empty if there are no names.
+[[nodiscard]] std::string this_host_has(const std::vector<std::string>& names);
+
 }  // namespace hr::transport::network

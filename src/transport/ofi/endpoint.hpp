@@ -45,6 +45,9 @@ class Ofi final : public network::NetworkTransport<Peer> {
   ~Ofi() override;
 
   Status create();
+  [[nodiscard]] std::string route_to(int /*proc*/) override {
+    return "provider " + fabric_.provider() + " on " + fabric_.device();
+  }
   [[nodiscard]] Caps caps(int proc) const noexcept override {
     const Peer* const known = find(proc);
     return {.inline_bytes = 0,

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -69,13 +70,15 @@ Status load(Library* out) {
   return kOk;
 }
 
-// True if this host has an adapter for Slingshot.
-bool has_cxi() {
+// Returns the adapters for Slingshot.
+std::vector<std::string> cxi_devices() {
+  std::vector<std::string> found;
   std::error_code none;
   for (const auto& entry : std::filesystem::directory_iterator("/sys/class/cxi", none)) {
-    if (entry.path().filename().string().starts_with("cxi")) return true;
+    if (std::string name = entry.path().filename().string(); name.starts_with("cxi")) found.push_back(std::move(name));
   }
-  return false;
+  std::ranges::sort(found);
+  return found;
 }
 
 bool is_only_thread() noexcept {
@@ -116,15 +119,16 @@ Settings::~Settings() {
 bool goes_by_tcp() {
   const std::string& wanted = knobs().ofi_provider;
   if (!wanted.empty()) return wanted.starts_with("tcp");
-  return network::active_rdma_devices().empty() && !has_cxi();
+  return network::active_rdma_devices().empty() && cxi_devices().empty();
 }
 
-bool suits_host() {
-  if (!knobs().ofi_provider.empty()) return true;
-  static const bool has = has_cxi() || std::ranges::any_of(network::active_rdma_devices(), [](std::string_view name) {
-                            return name.starts_with("efa") || name.starts_with("rdmap") || name.starts_with("hfi1");
-                          });
-  return has;
+std::string suits_host() {
+  std::vector<std::string> devices = cxi_devices();
+  std::ranges::copy_if(network::active_rdma_devices(), std::back_inserter(devices), [](std::string_view name) {
+    return name.starts_with("efa") || name.starts_with("rdmap") || name.starts_with("hfi1");
+  });
+  if (!devices.empty()) return network::this_host_has(devices);
+  return knobs().ofi_provider.empty() ? "" : "HEADRACE_OFI_PROVIDER is set";
 }
 
 Status open_library(const Library** out) {

@@ -49,8 +49,8 @@ Status open_library(const Library** out);
 
 // True if messages go over TCP: the user has chosen that, or this host has no device that another provider may use.
 [[nodiscard]] bool goes_by_tcp();
-// True if this host has a network for which libfabric is the library of choice (Slingshot, EFA, Omni-Path), or the user
-// has chosen a provider.
-[[nodiscard]] bool suits_host();
+// Returns why libfabric suits this host: it has a network for which libfabric is the library of choice (Slingshot, EFA,
+// Omni-Path), or the user has chosen a provider; empty: it does not.
+[[nodiscard]] std::string suits_host();
 
 }  // namespace hr::transport::ofi

@@ -56,6 +56,7 @@ class Tcp final : public network::NetworkTransport<Peer> {
 
   Status create();
   Status open_events();
+  [[nodiscard]] std::string route_to(int /*proc*/) override { return "interface " + interface_.name; }
   [[nodiscard]] Caps caps(int proc) const noexcept override {
     const Peer* const known = find(proc);
     return {.inline_bytes = 0,

@@ -15,6 +15,6 @@ Status create(const Job& job, const Handlers& /*handlers*/, std::unique_ptr<Tran
 
 }  // namespace
 
-const Record kRecord{"ucx", create, true, nullptr, [] { return false; }, [] { return false; }};
+const Record kRecord{"ucx", create, true, nullptr, [] { return false; }, [] { return std::string(); }};
 
 }  // namespace hr::transport::ucx

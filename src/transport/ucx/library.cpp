@@ -173,9 +173,11 @@ Status load(Library* out) {
 
 bool host_has_rdma() { return !network::active_rdma_devices().empty(); }
 
-bool suits_host() {
-  return host_has_rdma() || knobs().rma_network == RmaNetworkChoice::kOn ||
-         knobs().device_network_direct == DeviceNetworkDirectChoice::kOn;
+std::string suits_host() {
+  if (host_has_rdma()) return network::this_host_has(network::active_rdma_devices());
+  if (knobs().rma_network == RmaNetworkChoice::kOn) return "HEADRACE_RMA_NETWORK is on";
+  if (knobs().device_network_direct == DeviceNetworkDirectChoice::kOn) return "HEADRACE_DEVICE_NETWORK_DIRECT is on";
+  return "";
 }
 
 Status open_library(const Library** out) {

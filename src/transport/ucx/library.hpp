@@ -66,9 +66,9 @@ struct Library {
 
 // True if this host has an active RDMA network (InfiniBand, RoCE).
 [[nodiscard]] bool host_has_rdma();
-// True if this host has such a network, or the user has enabled what only UCX provides. The variables of UCX itself do
-// not count: environment modules of a site often set them.
-[[nodiscard]] bool suits_host();
+// Returns why UCX suits this host: it has such a network, or the user has enabled what only UCX provides; empty: it
+// does not. The variables of UCX itself do not count: environment modules of a site often set them.
+[[nodiscard]] std::string suits_host();
 
 // Opens the library on the first call. Errors: MPI_ERR_OTHER with the places searched and the package to install.
 Status open_library(const Library** out);

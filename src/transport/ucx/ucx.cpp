@@ -72,6 +72,7 @@ class Ucx final : public network::NetworkTransport<Peer> {
   ~Ucx() override;
 
   Status create();
+  [[nodiscard]] std::string route_to(int proc) override;
   [[nodiscard]] Caps caps(int proc) const noexcept override {
     const Peer* const known = find(proc);
     const Path path = known != nullptr ? known->path : Path{};
@@ -294,6 +295,13 @@ Status Ucx::connect(int proc) {
     log_tcp(to);
   }
   return kOk;
+}
+
+std::string Ucx::route_to(int proc) {
+  if (!connect(proc).ok()) return "no path: " + take_detail();
+  const Peer& to = peer(proc);
+  const std::string transports = to.endpoint == nullptr ? "" : transports_of(library_, to.endpoint);
+  return transports.empty() ? "what UCX has chosen" : transports;
 }
 
 // Tells the user that the job depends on its network, unless the user has chosen UCX by name. It is not an error, but

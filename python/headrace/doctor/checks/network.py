@@ -40,7 +40,7 @@ def _suits(facts: Facts, name: str) -> str:
 
 
 def choose(facts: Facts) -> Choice:
-    """Returns the transport between hosts, as network_record() in src/transport/registry.cpp does."""
+    """Returns the transport between hosts, as choose_network() in src/transport/registry.cpp does."""
     names, setting = _allowed(facts)
     if len(names) < 2:
         return Choice(names[0] if names else "", setting)
