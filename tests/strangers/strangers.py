@@ -442,14 +442,8 @@ class SharedDirectories(JobTest):
 
 
 def main() -> int:
-    if os.geteuid() != 0:
-        print("skipped: this is not root, which alone can be two users of the machine")
-        return 77
-    try:
-        as_user(OWNER, os.listdir, BUILD)
-        as_user(OWNER, lambda: os.close(os.open(MPIEXEC, os.O_RDONLY)))
-    except AssertionError as problem:
-        print(f"skipped: another user cannot run what was built ({problem})")
+    if problem := users.why_not(BUILD, MPIEXEC):
+        print(f"skipped: {problem}")
         return 77
     if stat.S_IMODE(SHM.stat().st_mode) != 0o1777:
         print(f"skipped: {SHM} is not open to all users")

@@ -3,6 +3,7 @@ own directories; the machine's list of users is not changed."""
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import pickle
@@ -65,6 +66,30 @@ def become(uid: int) -> None:
     os.umask(0o022)
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # dies with its parent
     warnings.simplefilter("ignore", ResourceWarning)
+
+
+def why_not(*paths: str) -> str:
+    """Returns why this process cannot run these programs as two users; empty if it can."""
+    if os.geteuid() != 0:
+        return "this is not root, which alone can be two users of the machine"
+    try:
+        for path in paths:
+            as_user(OWNER, lambda path=path: os.close(os.open(path, os.O_RDONLY)))
+    except AssertionError as problem:
+        return f"another user cannot run what was built ({problem})"
+    return ""
+
+
+@contextlib.contextmanager
+def acting_as(uid: int):
+    """Lets this process act as that user, for the files that it opens and the sockets that it makes."""
+    os.setegid(uid)
+    os.seteuid(uid)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+        os.setegid(0)
 
 
 def as_user(uid: int, function: Callable, *arguments, seconds: float = 60):

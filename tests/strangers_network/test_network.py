@@ -2,7 +2,8 @@
 sent.
 
 UCX itself executes some requests (its PUT, its own control messages), which only UCX can prevent; everything that UCX
-passes to Headrace is tested here. TCP does not distinguish users, so the stranger may be the same user.
+passes to Headrace is tested here. Run as root, the job and the stranger are two users (../strangers/users.py). TCP does
+not distinguish users, so otherwise both are the user who runs the tests.
 """
 
 import contextlib
@@ -11,14 +12,21 @@ import re
 import socket
 import struct
 import subprocess
+import sys
 import threading
 import time
 import unittest
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "strangers"))
+import users  # noqa: E402  (needs the path above)
+
 MPIEXEC = os.environ["HR_MPIEXEC"]
 TALK = os.environ["HR_TALK"]
 SECONDS = 60
+# Seconds by which a flood may delay a job, at most: less than HEADRACE_NETWORK_TIMEOUT, after which paths fail.
+DELAY = 15
+TWO_USERS = not users.why_not(MPIEXEC, TALK)
 
 # UCX's protocol over TCP: a number that opens a connection, then frames (kind, length of what follows).
 HELLO = struct.pack("<Q", 0xCAFEBABE12345678)
@@ -43,6 +51,31 @@ def message(handler: int, data: bytes = b"", header: bytes = b"") -> bytes:
 def head(sequence: int, sender: int, kind: int, secret: int = 0, *words: int) -> bytes:
     more = [*words, 0, 0][:2]
     return struct.pack("<IIQQQQ", sequence, sender, secret, kind, *more)
+
+
+def as_stranger():
+    return users.acting_as(users.STRANGER) if TWO_USERS else contextlib.nullcontext()
+
+
+def owner() -> dict:
+    """Returns arguments of Popen that start a job."""
+    return {"user": users.OWNER, "group": users.OWNER, "extra_groups": [], "cwd": "/"} if TWO_USERS else {}
+
+
+def stranger() -> dict:
+    return {"user": users.STRANGER, "group": users.STRANGER, "extra_groups": [], "cwd": "/"} if TWO_USERS else {}
+
+
+def connect_as_stranger(address: tuple[str, int]) -> socket.socket:
+    with as_stranger():  # a socket belongs to the user who makes it
+        made = socket.socket(socket.AF_INET6 if ":" in address[0] else socket.AF_INET)
+    made.settimeout(5)
+    try:
+        made.connect(address)
+    except OSError:
+        made.close()
+        raise
+    return made
 
 
 def sockets_of(process: int) -> set[str]:
@@ -96,9 +129,12 @@ class Job:
         for name in ("HEADRACE_OVERSUBSCRIBE", "HEADRACE_UCX_DIR"):
             if name in os.environ:
                 settings[name] = os.environ[name]
+        if TWO_USERS:
+            settings["HOME"] = "/"  # the owner cannot read that of root
         self.process = subprocess.Popen(
             [MPIEXEC, "--timeout", str(SECONDS), "-n", "2", *words, TALK], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, text=True, env={**settings, **environment})
+            stderr=subprocess.PIPE, text=True, env={**settings, **environment}, **owner())
+        self.marked = time.monotonic()
         self.lines: list[str] = []
         self.errors: list[str] = []
         self.known = threading.Condition()
@@ -132,6 +168,15 @@ class Job:
         pattern = re.compile(rf"^{process} dropped (\d+)$", re.MULTILINE)
         self.wait_for(f"process {process} has not dropped {least} messages",
                       lambda said: any(int(count) >= least for count in pattern.findall(said)))
+
+    def mark(self) -> None:
+        """Begins the time that assert_prompt() measures."""
+        self.marked = time.monotonic()
+
+    def assert_prompt(self, what: str) -> None:
+        took = time.monotonic() - self.marked
+        if took > DELAY:
+            raise AssertionError(f"{what} took {took:.1f} s, at most {DELAY} s are allowed: " + "".join(self.errors))
 
     def end(self) -> tuple[int, str, str]:
         self.process.stdin.close()
@@ -181,7 +226,7 @@ def flood_all(job: Job, flood) -> None:
 
 class Network(unittest.TestCase):
     def connect(self, address: tuple[str, int]) -> socket.socket:
-        made = socket.create_connection(address, timeout=5)
+        made = connect_as_stranger(address)
         self.addCleanup(made.close)
         return made
 

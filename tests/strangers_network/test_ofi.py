@@ -12,7 +12,7 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from test_network import SECONDS, Job, flood_all, listening
+from test_network import SECONDS, Job, connect_as_stranger, flood_all, listening, stranger
 
 STRANGER = os.environ["HR_STRANGER"]
 CONNECTIONS = 200
@@ -27,12 +27,14 @@ class Libfabric(unittest.TestCase):
         return Job("--as-hosts", "2", HEADRACE_NETWORK="ofi", HEADRACE_OFI_PROVIDER=self.provider, **self.environment)
 
     def connect(self, address: tuple[str, int]) -> socket.socket:
-        made = socket.create_connection(address, timeout=5)
+        made = connect_as_stranger(address)
         self.addCleanup(made.close)
         return made
 
     def assert_ends_right(self, job: Job) -> str:
+        job.mark()
         code, out, errors = job.end()
+        job.assert_prompt("the end")
         self.assertEqual(code, 0, out + errors)
         self.assertEqual(len(re.findall("^right$", out, re.MULTILINE)), 2, out)
         return errors
@@ -51,7 +53,7 @@ class Libfabric(unittest.TestCase):
             for process in processes:
                 for host, port in listening(process):
                     said = subprocess.run([STRANGER, self.provider, host, str(port)], timeout=SECONDS, text=True, check=False,
-                                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, **self.environment})
+                                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, **self.environment}, **stranger())
                     sent = re.search(r"^sent (\d+)$", said.stdout, re.MULTILINE)
                     self.assertTrue(sent and int(sent[1]) >= 1, said.stdout)
                     job.wait_until_dropped(process, int(sent[1]) // 2)
@@ -79,6 +81,7 @@ class Libfabric(unittest.TestCase):
         with self.job() as job:
             flood_all(job, self.flood)
             job.ready()
+            job.assert_prompt("the start")
             self.assert_ends_right(job)
 
 

@@ -1,11 +1,12 @@
 """A stranger on the host connects to a job's ranks over the library's own transport for TCP, and sends nothing, nonsense,
 or a handshake without the key. The ranks close such connections soon, and the job succeeds."""
 
+import os
 import socket
 import struct
 import unittest
 
-from test_network import Job, flood_all, listening
+from test_network import TWO_USERS, Job, connect_as_stranger, flood_all, listening, users
 
 HELLO = 0x314F4C4C45485248  # src/transport/tcp/handshake.cpp
 CONNECTIONS = 400
@@ -21,7 +22,7 @@ class OwnTcp(unittest.TestCase):
         return Job("--as-hosts", "2", HEADRACE_NETWORK="tcp", HEADRACE_VERBOSE="1", **environment)
 
     def connect(self, address: tuple[str, int], data: bytes = b"") -> socket.socket:
-        made = socket.create_connection(address, timeout=5)
+        made = connect_as_stranger(address)
         self.addCleanup(made.close)
         if data:
             made.sendall(data)
@@ -35,10 +36,22 @@ class OwnTcp(unittest.TestCase):
             pass
 
     def assert_ends_right(self, job: Job) -> str:
+        """Ends the job, which may take as long as it may be delayed."""
+        job.mark()
         code, out, errors = job.end()
+        job.assert_prompt("the end")
         self.assertEqual(code, 0, out + errors)
         self.assertEqual(out.count("right\n"), 2, out)
         return errors
+
+    @unittest.skipUnless(TWO_USERS, "this is not root, or another user cannot run what was built")
+    def test_job_and_stranger_are_two_users(self):
+        with self.job() as job:
+            process = job.ready()[0]
+            self.assertEqual(os.stat(f"/proc/{process}").st_uid, users.OWNER)
+            made = self.connect(listening(process)[0])
+            self.assertEqual(os.fstat(made.fileno()).st_uid, users.STRANGER)
+            self.assert_ends_right(job)
 
     def test_nothing_listens_outside_the_loopback(self):
         with self.job() as job:
@@ -74,6 +87,7 @@ class OwnTcp(unittest.TestCase):
         with self.job() as job:
             flood_all(job, lambda address: [self.connect(address, hello(0)[:at % 41]) for at in range(CONNECTIONS)])
             job.ready()
+            job.assert_prompt("the start")
             self.assert_ends_right(job)
 
 
