@@ -14,13 +14,19 @@ namespace {
 
 constexpr double kTick = 0.25;      // seconds between checks of silent peers
 constexpr double kStuckTime = 0.5;  // seconds of refusals before a peer is probed
+// What to check if the two processes have never been connected.
+constexpr const char* kAdvice =
+    ". They have never been connected: does a firewall drop or reject the packets (ranks listen on any port), or does "
+    "this interface lead to another network (HEADRACE_NETWORK_DEVICES chooses one)?";
 
 }  // namespace
 
 Status Ofi::why_failed(const Peer& peer) const {
-  return fail(Errc::kOther, "the path to %s%s%s by the network (ofi, provider %s) has failed: %s",
+  const char* const advice = peer.worked || !fabric_.is_kernel_network() ? "" : kAdvice;
+  return fail(Errc::kOther, "the path to %s%s%s by the network (ofi, provider %s on %s) has failed: %s%s",
               boot::process_name(boot::processes(), peer.proc).c_str(), peer.host.empty() ? "" : " on host ",
-              peer.host.c_str(), fabric_.provider().c_str(), library_.text(peer.failure).c_str());
+              peer.host.c_str(), fabric_.provider().c_str(), fabric_.device().c_str(),
+              library_.text(peer.failure).c_str(), advice);
 }
 
 void Ofi::fail_path(Peer& peer, int error) { note_failure(peer, error != 0 ? error : FI_EOTHER); }

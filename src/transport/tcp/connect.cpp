@@ -31,10 +31,11 @@ constexpr double kRetrySeconds = 0.01;
 // Number of attempts after which a path fails, once they have taken HEADRACE_NETWORK_TIMEOUT. For errors without a
 // reason_of(), only the time counts.
 constexpr int kLeastAttempts = 20;
-// A process that computes may leave its queue of connections full for some time, and its system then ignores requests.
-// The requesting system repeats a request at intervals that double; a new request finds room earlier.
-constexpr double kConnectTimeouts = 3;
-constexpr double kConnectTimeoutsIfShort = 30;
+// A process that computes may leave its queue of connections full for some time, and its system then ignores requests,
+// as a host does that cannot be reached. If a queue may be shorter than the number of processes, this factor extends
+// the time after which a silent host counts as failed. The requesting system repeats a request at intervals that
+// double; a new request finds room earlier.
+constexpr double kPatienceIfShort = 20;
 constexpr double kRedialSeconds = 2;
 
 // True if a later attempt may succeed, because the system may then have a port, a descriptor or memory, or the network
@@ -71,6 +72,32 @@ const char* reason_of(int error) noexcept {
       return "this host has no free port (net.ipv4.ip_local_port_range)";
     default:
       return nullptr;
+  }
+}
+
+// Returns the text for an error of a connection that was never made, with what to check; null: the system's text
+// applies.
+const char* text_of_refusal(int error) noexcept {
+  switch (error) {
+    case ETIMEDOUT:
+      return "its host does not answer. Does a firewall drop the packets (ranks listen on any port), or does this "
+             "interface lead to another network (HEADRACE_NETWORK_DEVICES chooses one)?";
+    case EHOSTDOWN:
+    case EHOSTUNREACH:
+    case ENETUNREACH:
+      return "its host cannot be reached (no route, or a firewall rejects the packets). HEADRACE_NETWORK_DEVICES "
+             "chooses "
+             "another interface";
+    case ENETDOWN:
+      return "the network is down (ip link)";
+    case EACCES:
+    case EPERM:
+      return "this host does not permit the connection: a firewall, or a route of type \"prohibit\" (ip route, ip "
+             "rule)";
+    case ECONNREFUSED:
+      return "the connection was refused: the process has ended, or a firewall rejects the packets";
+    default:
+      return reason_of(error);
   }
 }
 
@@ -168,7 +195,7 @@ void Tcp::dial(Peer& peer) {
   }
   if (error != 0 && error != EINPROGRESS) {
     ::close(socket);
-    return fail_path(peer, error);
+    return fail_path(peer, error, text_of_refusal(error));
   }
   Connection* const made = add(socket, false, EPOLL_CTL_ADD);
   if (made == nullptr) return fail_path(peer, errno);
@@ -247,7 +274,7 @@ void Tcp::connected(Connection& connection) {
   if (::getsockopt(connection.socket, SOL_SOCKET, SO_ERROR, &error, &length) != 0) error = errno;
   Peer& to = *connection.peer;
   if (is_passing(error)) return try_again(connection, error);
-  if (error != 0) return fail_path(to, error);
+  if (error != 0) return fail_path(to, error, text_of_refusal(error));
   to.unanswered_since = 0;
   probe_host(connection.socket, interface_);
   connection.stage = Stage::kGreeting;
@@ -365,16 +392,18 @@ void Tcp::check_connections(double now) {
   for (Peer* const each : std::vector(connecting_)) {
     // Once the system has made the connection, only the peer itself may be slow to answer, which has no time limit.
     const bool connecting = each->out != nullptr && each->out->stage == Stage::kConnecting;
-    const double timeouts = has_short_queues_ ? kConnectTimeoutsIfShort : kConnectTimeouts;
-    if (connecting && now - each->unanswered_since > timeouts * knobs().network_timeout) {
-      fail_path(*each, ETIMEDOUT);
+    const double patience = (has_short_queues_ ? kPatienceIfShort : 1) * network::silence_seconds();
+    if (connecting && now - each->unanswered_since > patience) {
+      // A system that rejects packets may limit the rate of its answers.
+      const int error = each->last_error != 0 ? each->last_error : ETIMEDOUT;
+      fail_path(*each, error, text_of_refusal(error));
     } else if (connecting && now - each->out->since > kRedialSeconds) {
       redial(*each);
     } else if (each->retry_at != 0 && now >= each->retry_at) {
       // A network that is down may need seconds to refuse an attempt.
       const bool enough = each->attempts >= kLeastAttempts || reason_of(each->last_error) == nullptr;
       const bool hopeless = enough && now - each->failing_since > knobs().network_timeout;
-      hopeless ? fail_path(*each, each->last_error, reason_of(each->last_error)) : dial(*each);
+      hopeless ? fail_path(*each, each->last_error, text_of_refusal(each->last_error)) : dial(*each);
     }
   }
 }
