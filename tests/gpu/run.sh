@@ -123,7 +123,6 @@ for program in "$build"/gpu_tests/mpi_*; do
   case $name in mpi_capture | mpi_default_stream | mpi_registered) lacks "$name" "calls CUDA's driver" && continue ;; esac
   expected=()
   on_hip && case $name in
-    mpi_hip) expected=('') ;;
     mpi_random_pieces) expected=(--expect either) ;;  # kernels do not access another device's memory in a process
     mpi_resident_copy) expected=(--expect none) ;;    # no kernel stays on the device
   esac
