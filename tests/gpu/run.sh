@@ -66,8 +66,8 @@ ranks() {  # ranks NAME N SECONDS PROGRAM ARGS...
 }
 
 # The fake drivers are slow.
-lifetimes=(all) halo3d=(--size 256 --steps 100) diffusion2d=(--grid 130,4096 --steps 500)
-[ -n "${HR_FAKE:-}" ] && lifetimes=(--cycles 20) halo3d=(--size 48 --steps 6) diffusion2d=(--grid 130,256 --steps 50)
+lifetimes=(all) default_stream=(all) halo3d=(--size 256 --steps 100) diffusion2d=(--grid 130,4096 --steps 500)
+[ -n "${HR_FAKE:-}" ] && lifetimes=(--cycles 20) default_stream=() halo3d=(--size 48 --steps 6) diffusion2d=(--grid 130,256 --steps 50)
 
 on_hip() { [ $maker = hip ]; }
 
@@ -121,17 +121,18 @@ for program in "$build"/gpu_tests/mpi_*; do
   case $name in mpi_time_sliced | mpi_rma_* | mpi_io_* | mpi_partitioned_* | mpi_streams* | mpi_two_makers) continue ;; esac
   [ "$name" = mpi_hip ] && ! on_hip && continue
   case $name in mpi_capture | mpi_default_stream | mpi_registered) lacks "$name" "calls CUDA's driver" && continue ;; esac
-  expected=()
+  expected=(all)
   on_hip && case $name in
     mpi_random_pieces) expected=(--expect either) ;;  # kernels do not access another device's memory in a process
     mpi_resident_copy) expected=(--expect none) ;;    # no kernel stays on the device
   esac
   [ "$name" = mpi_lifetimes ] && expected=("${lifetimes[@]}")
+  [ "$name" = mpi_default_stream ] && expected=("${default_stream[@]}")
   if [ "$name" = mpi_chunks ]; then
     ranks mpi_chunks_refused 2 120 "$program" refused
   fi
   for count in 2 4; do
-    ranks "${name}_$count" $count 120 "$program" "${expected[@]:-all}"
+    ranks "${name}_$count" $count 120 "$program" "${expected[@]}"
   done
   case $name in  # programs that also work without kernels
     mpi_transfers | mpi_collectives | mpi_random_*)
