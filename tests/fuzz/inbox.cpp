@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "driver.hpp"
+#include "messages.hpp"
 #include "transport/network/buffers.hpp"
 
 namespace {
@@ -38,14 +39,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   network::Inbox inbox(names, handlers, hr::counters::Buffers::kUcx);
   std::uint64_t token = 0;
   longest = size + sizeof(RendezvousData);
-  while (size >= 3) {
-    const std::size_t length = std::min<std::size_t>(data[0] | data[1] << 8, size - 3);
-    const unsigned flags = data[2];
-    std::vector<std::byte> message(length);
-    if (length != 0) std::memcpy(message.data(), data + 3, length);
-    data += 3 + length;
-    size -= 3 + length;
-    if (length >= sizeof(network::Head)) {
+  fuzz::for_each_message(data, size, [&](std::vector<std::byte>& message, unsigned flags) {
+    if (message.size() >= sizeof(network::Head)) {
       network::Head head;
       std::memcpy(&head, message.data(), sizeof head);
       if ((flags & 1) != 0) head.secret = names.own_secret();
@@ -56,6 +51,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     const std::uint64_t given = (flags & 8) != 0 ? ++token : 0;
     if (!inbox.take(message.data(), message.size(), given) && given != 0 && inbox.holds(given)) std::abort();
-  }
+  });
   return 0;
 }

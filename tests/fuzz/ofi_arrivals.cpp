@@ -16,6 +16,7 @@
 
 #include "base/clock.hpp"
 #include "driver.hpp"
+#include "messages.hpp"
 #include "transport/network/address.hpp"
 #include "transport/network/buffers.hpp"
 #include "transport/ofi/fabric.hpp"
@@ -192,13 +193,7 @@ bool correct(std::vector<std::byte>* message, unsigned flags, const Bed& bed) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static Bed& bed = *new Bed;
   longest = size + sizeof(RendezvousData);
-  while (size >= 3) {
-    const std::size_t length = std::min<std::size_t>(data[0] | data[1] << 8, size - 3);
-    const unsigned flags = data[2];
-    std::vector<std::byte> message(length);
-    if (length != 0) std::memcpy(message.data(), data + 3, length);
-    data += 3 + length;
-    size -= 3 + length;
+  fuzz::for_each_message(data, size, [&](std::vector<std::byte>& message, unsigned flags) {
     const bool knows_secret = correct(&message, flags, bed);
     const std::uint32_t before = delivered;
     bed.send(message);
@@ -217,7 +212,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       }
     }
     bed.progress();
-  }
+  });
   bed.renew();
   return 0;
 }

@@ -9,7 +9,7 @@
 # BUILD_DIR was configured with -DHEADRACE_TESTS=ON, here or on another x86-64 machine: the binaries are portable.
 # Missing parts (an MPI program, mpiexec) are named as skipped. Exit code: the number of failed tests. The fake drivers
 # are not used (LD_LIBRARY_PATH loses their directories), except to try the script itself: HR_FAKE=cuda or HR_FAKE=hip.
-# Without a device nothing is run.
+# Runs nothing without a device.
 #
 # On AMD GPUs (/dev/kfd, and no NVIDIA GPU), the programs use HIP. Those that call functions of CUDA's driver are named
 # as skipped, and so is what AMD GPUs do not have (docs/amd.md).

@@ -14,7 +14,7 @@ namespace {
 constexpr double kOfLink = 0.8;
 constexpr double kOfMemory = 0.3;  // a copy reads and writes each byte
 // A vendor's own links between devices have at least this many times the rate of PCI Express of their generation.
-// Without such links, a copy between devices still is the shortest path, so that an exact rate is not needed.
+// A copy between devices is the shortest path without such links, too, so an exact rate is not needed.
 constexpr double kPeerLinks = 3;
 
 Costs known;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kTick = 0.25;      // seconds between checks of silent peers
 constexpr double kStuckTime = 0.5;  // seconds of refusals before a peer is probed
-// What to check if the two processes have never been connected.
+// Names what to check if the two processes have never been connected.
 constexpr const char* kAdvice =
     ". They have never been connected: does a firewall drop or reject the packets (ranks listen on any port), or does "
     "this interface lead to another network (HEADRACE_NETWORK_DEVICES chooses one)?";
