@@ -75,11 +75,13 @@ Status check_range(const void* address, std::size_t bytes, const Location& locat
 // earlier work of the caller on the legacy default stream.
 Status copy(void* to, const Location& to_where, const void* from, const Location& from_where, std::size_t bytes);
 
+// Device memory that a process cannot map: that of VMM (chunks) alone, or all.
+enum class Unmappable : std::uint8_t { kChunks, kAll };
+
 // Sets functions that are called about exported memory (mem/device/ipc.hpp). `begin`: on the first export; from then
 // on, sweep_exports() must be called to look for allocations that the program has freed. `revoke`: for each process
 // that may have mapped such an allocation; that process then calls forget_peer_memory(). `refuse`: when memory of
 // `process` cannot be mapped here; that process then calls hide_memory_from().
-enum class Unmappable : std::uint8_t { kChunks, kAll };  // VMM memory alone
 void set_export_hooks(void (*begin)(), void (*revoke)(int process, std::uint64_t allocation),
                       void (*refuse)(int process, Unmappable what));
 void sweep_exports();
