@@ -10,9 +10,11 @@ archive=$(realpath -m "${2:?usage: root.sh DIRECTORY ARCHIVE}")
 source=$(cd "$(dirname "$0")/../.." && pwd)
 [ -x "$source/.venv/bin/python3" ] || { echo "root.sh: no .venv here; run 'make test' once" >&2; exit 2; }
 cd "$source"
+scripts/install-packages.sh debootstrap util-linux
 packages=$(make -pn 2>/dev/null | sed -n 's/^\(BUILD\|TEST\|PACKAGING\|HOSTS\)_PACKAGES := //p' | tr ' ' '\n' |
   grep -vE '^(chromium|clang-|lld-)' | sort -u | paste -sd' ')
 mkdir -p "$(dirname "$root")"
+trap '[ $? = 0 ] || echo "root.sh: failed; $root.log says why" >&2' EXIT
 if [ ! -e "$root/etc/debian_version" ]; then
   mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | head -n 1)
   debootstrap --variant=minbase --include=ca-certificates bookworm "$root" "$mirror" >"$root.log" 2>&1
