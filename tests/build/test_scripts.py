@@ -37,6 +37,15 @@ class Scripts(unittest.TestCase):
         self.assertNotEqual(ran.returncode, 0, ran.stdout + ran.stderr)
         self.assertRegex(ran.stderr, sentence)
 
+    def test_every_shell_script_parses(self):
+        files = subprocess.run(["git", "ls-files", "*.sh", ".ci/run"], cwd=ROOT, capture_output=True, text=True).stdout.split()
+        scripts = files or [str(path.relative_to(ROOT)) for folder in ("scripts", "tests") for path in (ROOT / folder).rglob("*.sh")]
+        self.assertGreater(len(scripts), 20)
+        for script in scripts:
+            interpreter = (ROOT / script).read_text().splitlines()[0].removeprefix("#!").split()
+            ran = subprocess.run([*interpreter, "-n", script], cwd=ROOT, capture_output=True, text=True)
+            self.assertEqual((ran.returncode, ran.stderr), (0, ""), script)
+
     def test_totals_of_tests(self):
         self.stub("ctest", "echo '1/3 Test #1: one ....   Passed    0.50 sec'; echo '2/3 Test #2: two ...***Failed   61.25 sec'\n"
                            "echo '3/3 Test #3: three ...***Skipped 0.01 sec'; echo '67% tests passed, 1 tests failed out of 3'; exit 8")

@@ -9,6 +9,7 @@ exec unshare -m --propagation private bash -c '
 mount --rbind "$root" "$root"
 for each in proc sys dev; do mount --rbind "/$each" "$root/$each"; done
 if [ -d /usr/local/cuda ]; then mkdir -p "$root/usr/local/cuda" && mount --bind "$(realpath /usr/local/cuda)" "$root/usr/local/cuda"; fi
-cd "$root" && mkdir -p .old && pivot_root . .old && /bin/umount -l /.old && rmdir /.old
+old=$(mktemp -d "$root/.old.XXXXXX") || exit 2  # of this process alone: others may enter at the same time
+cd "$root" && pivot_root . "$(basename "$old")" && cd / && /bin/umount -l "/$(basename "$old")" && rmdir "/$(basename "$old")" || exit 2
 exec env -i TERM=dumb HOME=/root LC_ALL=C.UTF-8 PATH=/usr/local/cuda/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@"' \
   in_root "$@"
