@@ -9,18 +9,21 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(realpath "${1:?usage: night.sh ROOT LOGS [SECONDS [TIMES]]}")
 mkdir -p "${2:?usage: night.sh ROOT LOGS [SECONDS [TIMES]]}" && logs=$(realpath "$2") || exit 2
+inside=${here#"$root"}  # this script may lie in the root, or at the same path outside
+tree=${inside%/tests/*}
 seconds=${3:-3600} times=${4:-20}
-[ -e "$root$here/parts.py" ] || { echo "night.sh: no source tree at $root$here" >&2; exit 2; }
-[ -e "$root${here%/tests/*}/build/pip/CTestTestfile.cmake" ] || { echo "night.sh: no build with tests in $root${here%/tests/*}/build/pip" >&2; exit 2; }
+for needed in "$inside/parts.py" "$tree/build/pip/CTestTestfile.cmake"; do
+  [ -e "$root$needed" ] || { echo "night.sh: $root$needed is missing" >&2; exit 2; }
+done
 mountpoint -q "$root/logs" || { mkdir -p "$root/logs" && mount --bind "$logs" "$root/logs"; } || exit 2
 parts() { "$here/in_root.sh" "$root" "$@"; }
 
-parts "$here/parts.py" /logs/repeated test change change2 --times "$times" --limit "$seconds" >"$logs/repeated.txt" 2>&1 &
+parts "$inside/parts.py" /logs/repeated test change change2 --times "$times" --limit "$seconds" >"$logs/repeated.txt" 2>&1 &
 repeated=$!
 status=0
 (
-  parts timeout "$seconds" nice -n 2 "$here/parts.py" /logs/builds build tsan asan || exit 1
-  parts nice -n 5 "$here/parts.py" /logs/all test tsan asan asan2 release release2 ofi2 --limit $((seconds - SECONDS))
+  parts timeout "$seconds" nice -n 2 "$inside/parts.py" /logs/builds build tsan asan || exit 1
+  parts nice -n 5 "$inside/parts.py" /logs/all test tsan asan asan2 release release2 ofi2 --limit $((seconds - SECONDS))
 ) >"$logs/all.txt" 2>&1 || status=1
 wait $repeated || status=1
 cat "$logs/all.txt" "$logs/repeated.txt"
