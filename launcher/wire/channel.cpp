@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <utility>
 
 namespace hr::launcher {
@@ -19,6 +20,19 @@ constexpr std::size_t kTidy = std::size_t{1} << 20;  // maximum number of writte
 using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 constexpr milliseconds kMostGrace{8000};  // time for data that TCP retransmits after a link was cut for a while
+// A host with that many runnable threads for each CPU counts as loaded.
+constexpr int kLoaded = 4;
+constexpr int kMostFactor = 10;
+
+// Returns the number of runnable threads for each CPU of this host; 0 if the system does not tell.
+int own_load() {
+  std::ifstream file("/proc/loadavg");  // three averages, then "running/all"
+  double average = 0;
+  int running = 0;
+  file >> average >> average >> average >> running;
+  const long cpus = ::sysconf(_SC_NPROCESSORS_ONLN);
+  return file && cpus > 0 ? running / static_cast<int>(cpus) : 0;
+}
 
 }  // namespace
 
@@ -56,6 +70,10 @@ void Channel::expect_silence(bool expected) {
   heard_ = EventLoop::Clock::now();
 }
 
+int Channel::load_factor() const noexcept { return std::clamp(load_ / kLoaded, 1, kMostFactor); }
+
+milliseconds Channel::patience() const noexcept { return (silence_ + std::min(silence_, kMostGrace)) * load_factor(); }
+
 void Channel::tick() {
   take({});  // handles data received before the channel existed
   if (closing_) return;
@@ -63,13 +81,13 @@ void Channel::tick() {
   const auto late = now - next_tick_;
   // If this process was itself stopped, it could not receive anything.
   if (late > silence_ / 2 || silence_expected_) heard_ += silence_expected_ ? now - heard_ : late;
-  if (now - heard_ > silence_ + std::min(silence_, kMostGrace)) {
+  if (now - heard_ > patience()) {
     char seconds[32];
-    std::snprintf(seconds, sizeof seconds, "%g", static_cast<double>(silence_.count()) / 1000);
+    std::snprintf(seconds, sizeof seconds, "%g", static_cast<double>(silence_.count()) * load_factor() / 1000);
     return close("no sign of life for " + std::string(seconds) + " s (HEADRACE_HOST_TIMEOUT)");
   }
   if (!std::exchange(sent_since_tick_, false) && queue_.empty()) {
-    send({});
+    send({.numbers = {own_load()}});
     sent_since_tick_ = false;
   }
   next_tick_ = now + silence_ / 5;
@@ -91,7 +109,11 @@ void Channel::take(std::string_view bytes) {
   while (!closing_ && decoder_.next(&payload)) {
     const auto message = decode(payload);
     if (!message) return close("it sent data that is not a message of this version of mpiexec");
-    if (message->kind != Message::Kind::kAlive) handlers_.message(*message);
+    if (message->kind == Message::Kind::kAlive) {
+      load_ = std::max(message->numbers[0], load_ / 2);
+    } else {
+      handlers_.message(*message);
+    }
   }
   if (decoder_.broken()) close("it sent data that is not a message of this version of mpiexec");
 }

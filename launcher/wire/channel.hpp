@@ -3,9 +3,11 @@
 //
 // Each side sends at least four times within the time that a neighbour may be silent. A neighbour that has been silent
 // for longer is given the same time again, up to a bound: TCP retransmits after pauses that double, so data sent over a
-// link that was cut for a while arrives after twice that time at the latest. Sending never blocks: data that the pipe
-// does not accept is queued here, and the queue is bounded because large senders wait for credits (see Message). Owner:
-// Agent or RemoteHost. One thread.
+// link that was cut for a while arrives after twice that time at the latest. Both times grow with the number of
+// runnable threads for each CPU that the neighbour has last reported: on a host with far more ranks than cores, mpiexec
+// and the remote shell may have to wait long for a core. Sending never blocks: data that the pipe does not accept is
+// queued here, and the queue is bounded because large senders wait for credits (see Message). Owner: Agent or
+// RemoteHost. One thread.
 #pragma once
 
 #include <chrono>
@@ -49,6 +51,9 @@ class Channel {
   void write();
   void tick();
   void close(const std::string& cause);
+  [[nodiscard]] int load_factor() const noexcept;
+  // Returns the time after which a neighbour that has been silent counts as failed.
+  [[nodiscard]] std::chrono::milliseconds patience() const noexcept;
 
   EventLoop& loop_;
   Descriptor reading_;
@@ -62,6 +67,7 @@ class Channel {
   bool closed_ = false;
   bool sent_since_tick_ = false;
   bool silence_expected_ = false;
+  int load_ = 0;  // runnable threads for each CPU of the neighbour; its earlier reports count less and less
   EventLoop::Clock::time_point heard_;
   EventLoop::Clock::time_point next_tick_;
   EventLoop::TimerId timer_;

@@ -17,7 +17,7 @@ namespace hr::launcher {
 
 struct Message {
   enum class Kind : std::uint8_t {
-    kAlive,  // reports only that the sender is alive
+    kAlive,  // reports only that the sender is alive. numbers[0]: runnable threads for each CPU of its host
 
     // Down
     kPlan,    // text: JobPlan; host, numbers[0]: places (tree/remote_host.hpp) of the receiver's own host, which is

@@ -9,6 +9,7 @@
 #include "base/layer_state.hpp"
 #include "base/log.hpp"
 #include "boot/boot.hpp"
+#include "transport/network/unavailable.hpp"
 #include "transport/record_list.hpp"
 #include "transport/report.hpp"
 #include "transport/transport.hpp"
@@ -112,52 +113,65 @@ std::string_view name_of(NetworkChoice choice) noexcept {
   return "";
 }
 
-// A network transport, and why the job uses it.
-struct Choice {
-  const Record* record = nullptr;
-  std::string why;
-};
-
 // Returns the name of a transport's library for people.
 std::string_view title_of(const Record& record) noexcept {
   const std::string_view name = record.name;
   return name == "ofi" ? "libfabric" : name == "ucx" ? "UCX" : name;
 }
 
-// Returns the record that carries messages to other hosts. Among those that the user allows, prefers the first that
-// suits this host and whose library can be opened, then the first whose library can be opened, then the first of all,
-// whose error says what is missing. The record is null if there is none. The doctor gives the same reasons
-// (python/headrace/doctor/checks/network.py).
-Choice choose_network() {
+// A network transport, and why the job uses it.
+struct Choice {
+  const Record* record;
+  std::string why;
+};
+
+// Returns the network transports to try, in order: among those that the user allows, all that suit this host, or else
+// all. The doctor gives the same reasons (python/headrace/doctor/checks/network.py).
+std::vector<Choice> network_choices() {
   std::vector<const Record*> allowed;
   const std::string_view wanted = name_of(knobs().network);
   for (const Record* record : state->records) {
     if (record->fills_gaps && (wanted.empty() || wanted == record->name)) allowed.push_back(record);
   }
+  std::vector<Choice> suiting;
+  for (const Record* record : allowed) {
+    if (allowed.size() < 2) break;
+    std::string why = record->suits_host != nullptr ? record->suits_host() : "it suits every host";
+    if (!why.empty()) suiting.push_back({record, std::move(why)});
+  }
+  if (!suiting.empty()) return suiting;
   const std::string setting =
       wanted.empty() ? "HEADRACE_TRANSPORTS is " + knobs().transports : "HEADRACE_NETWORK is " + std::string(wanted);
-  if (allowed.size() < 2) return {allowed.empty() ? nullptr : allowed.front(), setting};
-  const auto can_open = [](const Record* record) { return record->can_open == nullptr || record->can_open(); };
-  std::string missed;
-  for (const Record* record : allowed) {
-    const std::string why = record->suits_host != nullptr
-                                ? record->suits_host()
-                                : "this host has no other network, and no setting selects a library";
-    if (why.empty()) continue;
-    if (can_open(record)) return {record, missed.empty() ? why : missed};
-    if (missed.empty()) missed = std::string(title_of(*record)) + " cannot be used, although " + why;
-  }
-  const auto open = std::ranges::find_if(allowed, can_open);
-  return {open != allowed.end() ? *open : allowed.front(), setting};
+  std::vector<Choice> all;
+  for (const Record* record : allowed) all.push_back({record, setting});
+  return all;
 }
 
-// Makes the network transport.
-Status make_network(const Job& job, std::unique_ptr<Transport>* out) {
-  const auto [record, why] = choose_network();
-  if (record == nullptr) return kOk;
-  log::write(log::Level::kDecision, "network: messages to other hosts go by %s: %s", record->name, why.c_str());
+void note_choice(const Record& record, const std::string& why) {
+  log::write(log::Level::kDecision, "network: messages to other hosts go by %s: %s", record.name, why.c_str());
   state->why_network = why;
-  return record->create(job, *state->handlers, out);
+}
+
+// Makes the transport that carries messages to other hosts: the first choice that this process can provide. If there is
+// none, the transport is one that reports the error of the first choice.
+Status make_network(const Job& job, std::unique_ptr<Transport>* out) {
+  const std::vector<Choice> choices = network_choices();
+  if (choices.empty()) return kOk;
+  std::string missed;
+  for (const auto& [record, why] : choices) {
+    const bool opens = choices.size() == 1 || record->can_open == nullptr || record->can_open();
+    if (opens && record->create(job, *state->handlers, out).ok()) {
+      note_choice(*record, missed.empty() ? why : missed);
+      return kOk;
+    }
+    if (opens && choices.size() > 1) log::write(log::Level::kDecision, "network: %s", take_detail().c_str());
+    if (missed.empty()) missed = std::string(title_of(*record)) + " cannot be used, although " + why;
+  }
+  const auto& [record, why] = choices.front();
+  note_choice(*record, why);
+  if (choices.size() > 1 && record->create(job, *state->handlers, out).ok()) return kOk;
+  *out = network::make_unavailable(job, record->name, take_detail());
+  return kOk;
 }
 
 void add(std::unique_ptr<Transport> made) {

@@ -59,8 +59,10 @@ class MachineTest(unittest.TestCase):
         self.write(path, text).chmod(0o755)
 
     def rdma(self, name):
-        """Adds an RDMA device with an active port."""
+        """Adds an RDMA device with an active port and a device file."""
         self.write(f"/sys/class/infiniband/{name}/ports/1/state", "4: ACTIVE\n")
+        self.write(f"/sys/class/infiniband_verbs/uverbs_{name}/ibdev", f"{name}\n")
+        self.write(f"/dev/infiniband/uverbs_{name}")
 
     def run_program(self, command, timeout, env=None):
         """Returns the output of a program: from self.answers, by its last word or first option. Raises an answer that

@@ -384,8 +384,15 @@ class Network(MachineTest):
         self.write("/sys/class/infiniband/efa_0/ports/1/state", "1: DOWN\n")
         self.write("/sys/class/infiniband/mlx5_1/x")
         self.assert_choice("TCP, without a library", "this host has no other network")
+        self.assert_not_found("network.adapter-unusable")
         self.write("/sys/class/infiniband/mlx5_0/ports/2/state", "4: ACTIVE\n")
+        self.assert_choice("TCP, without a library", "mlx5_0 cannot be used: there is no device file for it")
+        self.write("/sys/class/infiniband_verbs/uverbs3/ibdev", "mlx5_0\n")
+        self.assert_choice("TCP, without a library", "mlx5_0 cannot be used: /dev/infiniband/uverbs3 cannot be opened: No such file")
+        self.assert_found("network.adapter-unusable", "note", "uverbs3")
+        self.write("/dev/infiniband/uverbs3")
         self.assert_choice("UCX", "this host has mlx5_0")
+        self.assert_not_found("network.adapter-unusable")
 
     def test_a_directory_selects_no_library(self):
         self.assert_choice("TCP, without a library", "this host has no other network", HEADRACE_UCX_DIR="/ucx/lib", HEADRACE_OFI_DIR="/lib")
@@ -400,6 +407,8 @@ class Network(MachineTest):
         self.rdma("mlx5_0")
         self.assert_choice("UCX", "this host has mlx5_0")
         self.write("/sys/class/cxi/cxi0/x")
+        self.assert_choice("UCX", "this host has mlx5_0")
+        self.write("/dev/cxi0")
         self.assert_choice("libfabric", "this host has cxi0")
         self.answers["libfabric.so.1"] = not_there("libfabric.so.1")
         self.assert_choice("UCX", "libfabric cannot be used, although this host has cxi0")
@@ -565,6 +574,7 @@ class Ofi(MachineTest):
 
     def test_own_network(self):
         self.write("/sys/class/cxi/cxi0/x")
+        self.write("/dev/cxi0")
         self.assert_not_found("ofi.own-network")
         self.missing()
         self.assertIn("go by TCP", self.assert_found("ofi.own-network", "note", "cxi0").cost)
@@ -615,6 +625,7 @@ class Listening(MachineTest):
         self.assert_found("listening.would-not", "ok")
         self.set(HEADRACE_OFI_PROVIDER="")
         self.write("/sys/class/cxi/cxi0/x")
+        self.write("/dev/cxi0")
         self.assert_found("listening.would-not", "ok")
 
     def test_without_ucx(self):

@@ -12,19 +12,42 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = os.environ["HR_BUILD"]
+FAKE_OFI = Path(BUILD) / "fake_ofi/libfabric.so.1"
 TCP, UCX = "TCP, without a library", "UCX"
 WARNING = r"(?m)^\[headrace 0/2\] messages between hosts go by UCX, which may use TCP"
 NAMES = {"tcp": TCP, "ucx": UCX, "ofi": "libfabric"}
 
 
+# Adds what is in $1/class to /sys/class, and what is in $1/dev to /dev, and runs the other arguments. An overlay on /dev
+# would not open its devices for a user, so each is mounted again in a new directory.
+_ADD = """
+set -e
+folder=$1
+shift
+mount -t overlay none -o "lowerdir=$folder/class:/sys/class" /sys/class
+mkdir -p "$folder/old"
+mount --rbind /dev "$folder/old"
+mount -t tmpfs none /dev
+for each in "$folder/old"/*; do
+  to=/dev/${each##*/}
+  if [ -L "$each" ]; then cp -P "$each" "$to"
+  elif [ -d "$each" ]; then mkdir "$to"; mount --rbind "$each" "$to"
+  else : > "$to"; mount --bind "$each" "$to"; fi
+done
+cp -r "$folder/dev/." /dev
+exec "$@"
+"""
+
+
 def _beside(folder):
-    """Returns a command that runs another one on a machine whose /sys/class has the folder's contents as well."""
-    mount = f'mount -t overlay none -o "lowerdir={folder}:/sys/class" /sys/class && exec "$@"'
-    return ["unshare", *(["-m"] if os.geteuid() == 0 else ["-Urm"]), "sh", "-c", mount, "sh"]
+    """Returns a command that runs another one on a machine whose /sys/class and /dev have the folder's contents as well."""
+    return ["unshare", *(["-m"] if os.geteuid() == 0 else ["-Urm"]), "sh", "-c", _ADD, "sh", folder]
 
 
 def _can_add_devices():
     with tempfile.TemporaryDirectory() as folder:
+        for name in ("class", "dev"):
+            Path(folder, name).mkdir()
         try:
             return subprocess.run([*_beside(folder), "true"], capture_output=True, timeout=20, check=False).returncode == 0
         except OSError:
@@ -104,15 +127,23 @@ class Choice(BothTest):
 @unittest.skipUnless(os.environ.get("HR_UCX"), "UCX was not there at build")
 @unittest.skipUnless(_can_add_devices(), "no right to mount an overlay on /sys/class")
 class Adapters(BothTest):
-    """On a machine that seems to have RDMA adapters. Nothing can use these, so over UCX only TCP would work."""
+    """On a machine that seems to have RDMA adapters. UCX finds that they are none, so over UCX only TCP would work."""
 
-    def adapters(self, **states):
+    def adapters(self, files=True, **states):
+        """Lets the machine have adapters, by name, whose port is in this state. `files`: True if it has their device files."""
         folder = tempfile.TemporaryDirectory()  # pylint: disable=consider-using-with
         self.addCleanup(folder.cleanup)
-        for name, state in states.items():
-            port = Path(folder.name, "infiniband", name, "ports", "1")
-            port.mkdir(parents=True)
-            (port / "state").write_text(f"{state}\n", encoding="ascii")
+        self.folder = folder.name
+        for name in ("class", "dev/infiniband"):
+            (Path(folder.name) / name).mkdir(parents=True)
+        for number, (name, state) in enumerate(states.items()):
+            verbs = f"uverbs{number}"
+            for path, text in ((f"class/infiniband/{name}/ports/1/state", state), (f"class/infiniband_verbs/{verbs}/ibdev", name)):
+                file = Path(folder.name, path)
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(f"{text}\n", encoding="ascii")
+            if files:
+                Path(folder.name, "dev/infiniband", verbs).touch()
         self.machine = _beside(folder.name)
 
     def setUp(self):
@@ -124,6 +155,34 @@ class Adapters(BothTest):
         self.assertRegex(said, r"no path to rank \d: .*mlx5_0.*HEADRACE_NETWORK=tcp .*HEADRACE_NETWORK=ucx ")
         self.assertIn("listening.would-not", found)
         self.assertNotRegex(said, WARNING)
+
+    def test_without_device_files_jobs_use_tcp(self):
+        self.adapters(files=False, mlx5_0="4: ACTIVE", efa_0="4: ACTIVE")
+        said, found = self.assert_agree("efa_0 cannot be used: /dev/infiniband/uverbs1 cannot be opened: No such file", **self.libraries)
+        self.assertRegex(said, r"go by tcp: efa_0 cannot be used")
+        self.assertNotIn("no path to rank", said)
+        self.assertIn("network.adapter-unusable", found)
+        self.assert_agree(UCX, **self.libraries, HEADRACE_NETWORK="ucx")
+
+    @unittest.skipUnless(FAKE_OFI.exists(), "libfabric was not there at build")
+    def test_a_provider_that_cannot_be_opened_leaves_tcp(self):
+        self.adapters()
+        for path in ("class/cxi/cxi0", "dev/cxi0"):
+            file = Path(self.folder, path)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.touch()
+        fake = {"HEADRACE_OFI_DIR": str(FAKE_OFI.parent), "FAKE_OFI_PROVIDER": "cxi"}
+        said, _ = self.assert_agree("libfabric: this host has cxi0", **fake)
+        self.assertIn("ofi: provider cxi on ", said)
+        said, _ = self.run_both(**fake, FAKE_OFI_CANNOT="domain")
+        self.assertRegex(said, r"network: ofi: provider cxi on \S+: .*No such device")
+        self.assertRegex(said, r"go by tcp: libfabric cannot be used, although this host has cxi0")
+        self.assertNotIn("no path to rank", said)
+        # The providers for the kernel's network are used only if the user asks for libfabric.
+        said, _ = self.run_both(HEADRACE_OFI_DIR=str(FAKE_OFI.parent))
+        self.assertRegex(said, r"go by tcp: libfabric cannot be used, although this host has cxi0")
+        said, _ = self.run_both(HEADRACE_OFI_DIR=str(FAKE_OFI.parent), HEADRACE_NETWORK="ofi")
+        self.assertRegex(said, r"ofi: provider tcp\S* on ")
 
     def test_tcp_of_ucx_has_to_be_asked_for(self):
         for settings, warns in (({"HEADRACE_NETWORK": "ucx"}, False), ({"UCX_TLS": "tcp,self"}, True)):

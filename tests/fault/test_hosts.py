@@ -9,6 +9,7 @@ from launching import PROBE, FilesTest, LaunchTest, run
 
 PROGRAM = os.environ["HR_ACROSS_HOSTS"]
 FAKE_UCX = Path(os.environ["HR_BUILD"]) / "fake_ucx/libucp.so.0"
+FAKE_OFI = Path(os.environ["HR_BUILD"]) / "fake_ofi/libfabric.so.1"
 
 
 def nodes(*words: str, environment: dict | None = None) -> str:
@@ -177,6 +178,21 @@ class Transports(LaunchTest):
         result = self.refused("--as-hosts", "2", HEADRACE_NETWORK="ucx", **old)
         self.assertNotIn(result.returncode, (0, 124), result.stderr)
         self.assertIn("is UCX 1.13, and 1.14 or newer is needed (pip install 'headrace[ucx]'", result.stderr)
+
+    @unittest.skipUnless(FAKE_OFI.exists(), "no libfabric in this build")
+    def test_libfabric_that_is_too_old(self):
+        result = self.refused("--as-hosts", "2", HEADRACE_NETWORK="ofi", HEADRACE_OFI_DIR=str(FAKE_OFI.parent), FAKE_OFI_OLD="1")
+        self.assertNotIn(result.returncode, (0, 124), result.stderr)
+        self.assertIn("is libfabric 1.8: 1.9 or newer is needed", result.stderr)
+
+    @unittest.skipUnless(FAKE_OFI.exists(), "no libfabric in this build")
+    def test_a_provider_that_cannot_be_opened(self):
+        for what in ("fabric", "domain", "endpoint"):
+            with self.subTest(what=what):
+                settings = {"HEADRACE_OFI_DIR": str(FAKE_OFI.parent), "FAKE_OFI_CANNOT": what, "FAKE_OFI_PROVIDER": "tcp"}
+                result = self.refused("--as-hosts", "2", HEADRACE_NETWORK="ofi", **settings)
+                self.assertNotIn(result.returncode, (0, 124), result.stderr)
+                self.assertRegex(result.stderr, r"ofi: provider tcp on \S+: .*No such device.*HEADRACE_NETWORK=tcp")
 
     def test_one_host_without_shared_memory(self):
         for network in ("ucx", "tcp"):

@@ -15,6 +15,7 @@ from headrace.doctor import amd, gpu, interfaces, single_copy
 
 _CPUS_MOST = 1 << 16
 _RDMA = "/sys/class/infiniband"
+_VERBS = "/sys/class/infiniband_verbs"
 UNLIMITED = resource.RLIM_INFINITY
 
 
@@ -99,9 +100,39 @@ class Facts:
     def cpus_online(self) -> frozenset[int]:
         return cpu_list(self.read("/sys/devices/system/cpu/online") or "")
 
+    # Adapters of networks, as in src/transport/network/rdma.cpp.
     def rdma_devices(self) -> list[str]:
-        """Returns the devices with an active port, as active_rdma_devices() in src/transport/network does."""
+        """Returns the devices with an active port that this process can use."""
+        return [name for name in self._active_rdma_devices() if not self._why_not(self._rdma_file(name))]
+
+    def cxi_devices(self) -> list[str]:
+        return [name for name in self._cxi_devices() if not self._why_not(f"/dev/{name}")]
+
+    def unusable_device(self) -> str:
+        """Returns why this process cannot use another adapter; empty if there is none."""
+        there = [(name, f"/dev/{name}") for name in self._cxi_devices()] + [(name, self._rdma_file(name)) for name in self._active_rdma_devices()]
+        return next((f"{name} cannot be used: {why}" for name, file in there if (why := self._why_not(file))), "")
+
+    def _cxi_devices(self) -> list[str]:
+        return [name for name in self.names("/sys/class/cxi") if name.startswith("cxi")]
+
+    def _active_rdma_devices(self) -> list[str]:
         return [name for name in self.names(_RDMA) if any(self._is_active(name, port) for port in self.names(f"{_RDMA}/{name}/ports"))]
+
+    def _rdma_file(self, name: str) -> str:
+        if name.startswith("hfi1"):
+            return f"/dev/{name}"
+        return next((f"/dev/infiniband/{verbs}" for verbs in self.names(_VERBS) if self.read(f"{_VERBS}/{verbs}/ibdev") == name), "")
+
+    def _why_not(self, file: str) -> str:
+        """Returns why the device file cannot be opened; empty if it can."""
+        if not file:
+            return f"there is no device file for it in {_VERBS}"
+        try:
+            os.close(os.open(self.path(file), os.O_RDWR | os.O_CLOEXEC))
+        except OSError as failure:
+            return f"{file} cannot be opened: {failure.strerror}"
+        return ""
 
     def _is_active(self, device: str, port: str) -> bool:
         return (self.read(f"{_RDMA}/{device}/ports/{port}/state") or "").startswith("4:")

@@ -65,7 +65,7 @@ def is_usable(facts: Facts, library: str) -> bool:
 def ofi_devices(facts: Facts) -> list[str]:
     """Returns the devices for which libfabric is preferred, as suits_host() in src/transport/ofi does."""
     verbs = [name for name in facts.rdma_devices() if name.startswith(("efa", "rdmap", "hfi1"))]
-    return [name for name in facts.names("/sys/class/cxi") if name.startswith("cxi")] + verbs
+    return facts.cxi_devices() + verbs
 
 
 def selected_by(facts: Facts, library: str) -> str:

@@ -65,6 +65,12 @@ constexpr unsigned kNapsPerYield = 16;
 constexpr unsigned kYieldsShared = 40;
 // With few ranks per core, a waiter yields for longer than it takes to wake a sleeper, because each yield returns soon.
 constexpr double kYieldsOfACore = 400;
+// With that many ranks per core that poll a network, whose rounds are system calls, waits do not yield: a yield returns
+// late, and beside a load the system gives the cores to those that do not yield. Waits that no message ends nap
+// instead, each time for longer.
+constexpr double kManyPerCore = 8;
+constexpr double kShortestNap = 20e-6;
+constexpr double kLongestNap = 100e-6;  // multiplied by the number of ranks per core
 constexpr unsigned kLooksAlone = 1000;
 constexpr unsigned kLooksShared = 2;
 constexpr double kSleepSeconds = 10e-3;
@@ -109,22 +115,30 @@ unsigned calls_until_next_pause() noexcept {
   return is_loaded() ? calls >> std::min(progress.pauses, kMostHalvings) : calls;
 }
 
+bool many_poll_network() noexcept { return engine()->polls_network && progress.patience >= kManyPerCore; }
+
+// Multiplies sleeps that messages end, and that the program may have other reasons to end.
+double stretch() noexcept { return many_poll_network() ? progress.patience : 1; }
+
 unsigned yields_before_sleep(bool shared, bool loaded) noexcept {
   if (loaded) return 0;
   if (!shared) return kYieldsAlone;
+  if (many_poll_network()) return 0;
   if (progress.patience <= 1) return kYieldsShared;
   return std::max(kYieldsShared, static_cast<unsigned>(kYieldsOfACore / progress.patience));
 }
 
-// False while a message waits for room that its transport will not announce, or a thread waits for a condition: no
-// doorbell rings for these events.
-bool may_sleep() noexcept {
+// False while a message waits for room that its transport will not announce: no doorbell rings for this event.
+bool messages_announced() noexcept {
   const Engine* state = engine();
-  if (state == nullptr || !state->sleeper.can_sleep() || progress.polled_waits != 0) return false;
+  if (state == nullptr || !state->sleeper.can_sleep()) return false;
   return std::ranges::all_of(state->busy, [](const Peer* each) {
     return each->transport != nullptr && each->transport->announces_room(each->proc);
   });
 }
+
+// False also while a thread waits for a condition, whose end no doorbell announces.
+bool may_sleep() noexcept { return progress.polled_waits == 0 && messages_announced(); }
 
 void sleep_for(double seconds) {
   Sleeper& sleeper = engine()->sleeper;
@@ -294,7 +308,11 @@ void Backoff::pause_longer() {
   if (past >= spins + yields && may_sleep()) {
     sleep_for(LibraryLock::enabled()   ? kSleepBesideThreads
               : progress.hooks.empty() ? kSleepSeconds * progress.patience
-                                       : kSleepWithHooks);
+                                       : kSleepWithHooks * stretch());
+  } else if (past >= spins + yields && shared && many_poll_network()) {
+    const unsigned naps_before = past - spins - yields;
+    const double seconds = std::min(kShortestNap * (1 + naps_before), kLongestNap * progress.patience);
+    messages_announced() ? sleep_for(seconds) : oversubscription::short_sleep();
   } else if (loaded || naps()) {
     oversubscription::short_sleep();
   } else {
@@ -322,7 +340,7 @@ bool TestPacing::pause() {
   shared_cpus::look();
   const bool loaded = is_loaded();
   if ((loaded || (is_shared() && progress.pauses > kYieldsShared)) && may_sleep()) {
-    sleep_for(kSleepAsking);
+    sleep_for(kSleepAsking * stretch());
   } else if (loaded) {
     oversubscription::short_sleep();
   } else {

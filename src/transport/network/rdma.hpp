@@ -1,4 +1,7 @@
-// The RDMA devices of this host: adapters for InfiniBand, RoCE, EFA and Omni-Path. Threads: any.
+// The adapters of this host that programs use without the kernel: for InfiniBand, RoCE, EFA, Omni-Path and Slingshot.
+//
+// Programs reach an adapter through a device file. Containers often show the adapters of the host in /sys, and have no
+// device files. Threads: any.
 #pragma once
 
 #include <filesystem>
@@ -7,11 +10,19 @@
 
 namespace hr::transport::network {
 
-// Returns the names of the devices with at least one active port. `directory` is laid out like /sys/class/infiniband.
-// An adapter without an active port is connected to no network.
-[[nodiscard]] std::vector<std::string> active_rdma_devices(const std::filesystem::path& directory);
-// The same for this host; its devices are determined on the first call.
-[[nodiscard]] const std::vector<std::string>& active_rdma_devices();
+struct RdmaDevices {
+  std::vector<std::string> rdma;  // names in /sys/class/infiniband; those with at least one active port
+  std::vector<std::string> cxi;   // names in /sys/class/cxi
+  // Why this process cannot use a further adapter ("... cannot be opened: No such file or directory"); empty if there
+  // is none.
+  std::string unusable;
+};
+
+// Returns the adapters that this process can use. An RDMA adapter without an active port is connected to no network.
+// `classes` is laid out like /sys/class, `files` like /dev.
+[[nodiscard]] RdmaDevices find_rdma_devices(const std::filesystem::path& classes, const std::filesystem::path& files);
+// The same for this host; its adapters are determined on the first call.
+[[nodiscard]] const RdmaDevices& rdma_devices();
 
 // Returns "this host has NAME, NAME"; empty if there are no names.
 [[nodiscard]] std::string this_host_has(const std::vector<std::string>& names);

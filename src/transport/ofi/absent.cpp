@@ -1,16 +1,14 @@
 // Replaces ofi.cpp if the library is built without libfabric's headers.
-#include "transport/network/unavailable.hpp"
 #include "transport/ofi/ofi.hpp"
 
 namespace hr::transport::ofi {
 namespace {
 
-Status create(const Job& job, const Handlers& /*handlers*/, std::unique_ptr<Transport>* out) {
-  *out = network::make_unavailable(
-      job, "ofi",
+Status create(const Job& /*job*/, const Handlers& /*handlers*/, std::unique_ptr<Transport>* /*out*/) {
+  return fail(
+      Errc::kOther,
       "processes of this job share no memory, and this library was built without libfabric: build it with libfabric's "
       "headers (the system's libfabric-dev), or use TCP (HEADRACE_NETWORK=tcp), which needs no library");
-  return kOk;
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -38,6 +39,10 @@ bool consists_of(std::string_view provider, std::string_view name) noexcept {
 
 bool is_unasked(std::string_view provider) noexcept {
   return std::ranges::any_of(kUnasked, [&](std::string_view name) { return consists_of(provider, name); });
+}
+
+bool is_of_kernel(std::string_view provider) noexcept {
+  return std::ranges::any_of(kKernelNetworks, [&](std::string_view name) { return consists_of(provider, name); });
 }
 
 const sockaddr* socket_address(const fi_info& info) noexcept {
@@ -100,33 +105,32 @@ int Fabric::ask(const std::string& provider, bool loopback, fi_info** all) const
   return answer;
 }
 
-// Takes the first usable provider, as libfabric lists the fastest first. libfabric 1.19 and later start only the
-// provider that is requested, which takes a fraction of the time; so the TCP provider is requested if there is no
-// hardware for another.
-Status Fabric::choose(network::Listens listens) {
+// Finds the usable devices of the providers, in libfabric's order: it lists the fastest first. libfabric 1.19 and later
+// start only the provider that is requested, which takes a fraction of the time; so the TCP provider is requested if
+// there is no hardware for another. If there is, and the user has not asked for libfabric, its providers for the
+// kernel's network are left out: they accept connections from everybody, and Headrace's own TCP does not.
+Status Fabric::find_candidates(network::Listens listens, std::vector<Info>* out) const {
   const std::string& wanted = knobs().ofi_provider;
   const bool by_devices = !knobs().network_devices.empty();
   const bool loopback = listens == network::Listens::kOnLoopback && !by_devices;
   const bool tcp_alone = wanted.empty() && goes_by_tcp();
+  const bool hardware_alone = wanted.empty() && !tcp_alone && knobs().network == NetworkChoice::kAuto;
   fi_info* all = nullptr;
   int answer = ask(tcp_alone ? "tcp" : wanted, loopback, &all);
   if (answer != 0 && tcp_alone) answer = ask("", loopback, &all);
   std::string seen;
-  const fi_info* local = nullptr;
-  for (const fi_info* each = all; answer == 0 && each != nullptr && info_ == nullptr; each = each->next) {
+  std::vector<Info> local;
+  for (const fi_info* each = all; answer == 0 && each != nullptr; each = each->next) {
     const std::string_view name = each->fabric_attr->prov_name;
     if (seen.find(name) == std::string::npos) seen.append(seen.empty() ? "" : ", ").append(name);
     if ((wanted.empty() && is_unasked(name)) || !is_wanted_device(*each)) continue;
-    if (loopback || by_devices || !is_local_address(*each)) {
-      info_ = library_.dupinfo(each);
-    } else if (local == nullptr) {
-      local = each;
-    }
+    if (hardware_alone && is_of_kernel(name)) continue;
+    const bool reached = loopback || by_devices || !is_local_address(*each);
+    (reached ? *out : local).emplace_back(library_.dupinfo(each), library_.freeinfo);
   }
-  if (info_ == nullptr && local != nullptr && listens != network::Listens::kForOtherHosts)
-    info_ = library_.dupinfo(local);
+  if (listens != network::Listens::kForOtherHosts) std::ranges::move(local, std::back_inserter(*out));
   if (all != nullptr) library_.freeinfo(all);
-  if (info_ != nullptr) return kOk;
+  if (!out->empty()) return kOk;
   return fail(
       Errc::kOther,
       "ofi: no provider of libfabric serves here%s%s%s%s (available: %s; `fi_info -t FI_EP_RDM` lists them): set "
@@ -135,11 +139,36 @@ Status Fabric::choose(network::Listens listens) {
       knobs().network_devices.c_str(), seen.empty() ? library_.text(answer).c_str() : seen.c_str());
 }
 
+// A provider may list a device that it cannot open. Several entries of one device differ in the form of the address.
 Status Fabric::open(network::Listens listens, std::size_t least_landing) {
-  HR_TRY(choose(listens));
+  std::vector<Info> candidates;
+  HR_TRY(find_candidates(listens, &candidates));
+  std::string first_error;
+  std::string tried;
+  for (Info& each : candidates) {
+    info_ = each.release();
+    const std::string name = provider() + " on " + device();
+    if (name == tried) {
+      close();
+      continue;
+    }
+    if (open_endpoint(least_landing).ok()) {
+      log::write(log::Level::kDecision, "ofi: provider %s", name.c_str());
+      return kOk;
+    }
+    tried = name;
+    const std::string error = take_detail();
+    log::write(log::Level::kDecision, "%s", error.c_str());
+    if (first_error.empty()) first_error = error;
+    close();
+  }
+  return fail(Errc::kOther, "%s; use another provider (HEADRACE_OFI_PROVIDER), or TCP (HEADRACE_NETWORK=tcp)",
+              first_error.c_str());
+}
+
+Status Fabric::open_endpoint(std::size_t least_landing) {
   const std::string name = provider();
-  kernel_network_ =
-      std::ranges::any_of(kKernelNetworks, [&](std::string_view each) { return consists_of(name, each); });
+  kernel_network_ = is_of_kernel(name);
   releases_truncated_ = consists_of(name, "rxm");
   loses_first_ = consists_of(name, "tcp") && !consists_of(name, "rxm");
   if (const int made = library_.fabric(info_->fabric_attr, &fabric_, nullptr); made != 0) return failed("open", made);
@@ -166,7 +195,6 @@ Status Fabric::open(network::Listens listens, std::size_t least_landing) {
   static_cast<void>(
       ::fi_setopt(&endpoint_->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &least_landing, sizeof least_landing));
   if (const int made = ::fi_enable(endpoint_); made != 0) return failed("enabling the endpoint", made);
-  log::write(log::Level::kDecision, "ofi: provider %s on %s", name.c_str(), device().c_str());
   return kOk;
 }
 
@@ -180,6 +208,7 @@ void Fabric::close() noexcept {
   shut(&addresses_);
   shut(&domain_);
   shut(&fabric_);
+  descriptor_ = -1;
   if (info_ != nullptr) library_.freeinfo(std::exchange(info_, nullptr));
 }
 

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -71,7 +72,11 @@ class Fabric {
   [[nodiscard]] bool releases_truncated() const noexcept { return releases_truncated_; }
 
  private:
-  Status choose(network::Listens listens);
+  using Info = std::unique_ptr<fi_info, decltype(&::fi_freeinfo)>;
+
+  Status find_candidates(network::Listens listens, std::vector<Info>* out) const;
+  // Opens the endpoint of info_.
+  Status open_endpoint(std::size_t least_landing);
   int ask(const std::string& provider, bool loopback, fi_info** all) const;
   Status failed(const char* what, long error) const;
 

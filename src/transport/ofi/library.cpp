@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <iterator>
 #include <string_view>
 #include <type_traits>
@@ -70,17 +69,6 @@ Status load(Library* out) {
   return kOk;
 }
 
-// Returns the adapters for Slingshot.
-std::vector<std::string> cxi_devices() {
-  std::vector<std::string> found;
-  std::error_code none;
-  for (const auto& entry : std::filesystem::directory_iterator("/sys/class/cxi", none)) {
-    if (std::string name = entry.path().filename().string(); name.starts_with("cxi")) found.push_back(std::move(name));
-  }
-  std::ranges::sort(found);
-  return found;
-}
-
 bool is_only_thread() noexcept {
   struct stat tasks{};
   return ::stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink == 3;  // "." and ".." count
@@ -119,12 +107,13 @@ Settings::~Settings() {
 bool goes_by_tcp() {
   const std::string& wanted = knobs().ofi_provider;
   if (!wanted.empty()) return wanted.starts_with("tcp");
-  return network::active_rdma_devices().empty() && cxi_devices().empty();
+  const network::RdmaDevices& devices = network::rdma_devices();
+  return devices.rdma.empty() && devices.cxi.empty();
 }
 
 std::string suits_host() {
-  std::vector<std::string> devices = cxi_devices();
-  std::ranges::copy_if(network::active_rdma_devices(), std::back_inserter(devices), [](std::string_view name) {
+  std::vector<std::string> devices = network::rdma_devices().cxi;
+  std::ranges::copy_if(network::rdma_devices().rdma, std::back_inserter(devices), [](std::string_view name) {
     return name.starts_with("efa") || name.starts_with("rdmap") || name.starts_with("hfi1");
   });
   if (!devices.empty()) return network::this_host_has(devices);

@@ -3,7 +3,6 @@
 #include <memory>
 #include <utility>
 
-#include "transport/network/unavailable.hpp"
 #include "transport/ofi/endpoint.hpp"
 #include "transport/ofi/library.hpp"
 
@@ -13,17 +12,10 @@ namespace {
 Status create(const Job& job, const Handlers& handlers, std::unique_ptr<Transport>* out) {
   const Settings settings;
   const Library* library = nullptr;
-  Status status = open_library(&library);
-  std::unique_ptr<Ofi> made;
-  if (status.ok()) {
-    made = std::make_unique<Ofi>(job, handlers, *library);
-    status = made->create();
-  }
-  if (status.ok()) {
-    *out = std::move(made);
-  } else {
-    *out = network::make_unavailable(job, "ofi", take_detail());
-  }
+  HR_TRY(open_library(&library));
+  auto made = std::make_unique<Ofi>(job, handlers, *library);
+  HR_TRY(made->create());
+  *out = std::move(made);
   return kOk;
 }
 

@@ -1,9 +1,10 @@
 #include "transport/tcp/tcp.hpp"
 
 #include <memory>
+#include <string>
 #include <utility>
 
-#include "transport/network/unavailable.hpp"
+#include "transport/network/rdma.hpp"
 #include "transport/tcp/endpoint.hpp"
 
 namespace hr::transport::tcp {
@@ -11,16 +12,19 @@ namespace {
 
 Status create(const Job& job, const Handlers& handlers, std::unique_ptr<Transport>* out) {
   auto made = std::make_unique<Tcp>(job, handlers);
-  if (made->create().ok()) {
-    *out = std::move(made);
-  } else {
-    *out = network::make_unavailable(job, "tcp", take_detail());
-  }
+  HR_TRY(made->create());
+  *out = std::move(made);
   return kOk;
+}
+
+// Suits every host.
+std::string suits_host() {
+  const std::string& unusable = network::rdma_devices().unusable;
+  return unusable.empty() ? "this host has no other network, and no setting selects a library" : unusable;
 }
 
 }  // namespace
 
-const Record kRecord{"tcp", create, true};
+const Record kRecord{"tcp", create, true, nullptr, nullptr, suits_host};
 
 }  // namespace hr::transport::tcp

@@ -1,16 +1,14 @@
 // Replaces ucx.cpp if the library is built without UCX's headers.
-#include "transport/network/unavailable.hpp"
 #include "transport/ucx/ucx.hpp"
 
 namespace hr::transport::ucx {
 namespace {
 
-Status create(const Job& job, const Handlers& /*handlers*/, std::unique_ptr<Transport>* out) {
-  *out = network::make_unavailable(
-      job, "ucx",
+Status create(const Job& /*job*/, const Handlers& /*handlers*/, std::unique_ptr<Transport>* /*out*/) {
+  return fail(
+      Errc::kOther,
       "processes of this job share no memory, and this library was built without UCX: build it with UCX's headers (pip "
       "install libucx-cu13, or the system's libucx-dev), or use TCP (HEADRACE_NETWORK=tcp), which needs no library");
-  return kOk;
 }
 
 }  // namespace

@@ -171,10 +171,10 @@ Status load(Library* out) {
 
 }  // namespace
 
-bool host_has_rdma() { return !network::active_rdma_devices().empty(); }
+bool host_has_rdma() { return !network::rdma_devices().rdma.empty(); }
 
 std::string suits_host() {
-  if (host_has_rdma()) return network::this_host_has(network::active_rdma_devices());
+  if (host_has_rdma()) return network::this_host_has(network::rdma_devices().rdma);
   if (knobs().rma_network == RmaNetworkChoice::kOn) return "HEADRACE_RMA_NETWORK is on";
   if (knobs().device_network_direct == DeviceNetworkDirectChoice::kOn) return "HEADRACE_DEVICE_NETWORK_DIRECT is on";
   return "";

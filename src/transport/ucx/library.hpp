@@ -64,7 +64,7 @@ struct Library {
   [[nodiscard]] std::string text(ucs_status_t status) const { return status_string(status); }
 };
 
-// True if this host has an active RDMA network (InfiniBand, RoCE).
+// True if this host has an active RDMA network (InfiniBand, RoCE) that this process can use.
 [[nodiscard]] bool host_has_rdma();
 // Returns why UCX suits this host: it has such a network, or the user has enabled what only UCX provides; empty: it
 // does not. The variables of UCX itself do not count: environment modules of a site often set them.

@@ -58,7 +58,7 @@ bool may_use_tcp_outside(bool loopback_alone) {
 
 std::string advice_without_tcp(bool loopback_alone) {
   if (environment("UCX_TLS") != nullptr || leaves_tcp(loopback_alone)) return "";
-  return "; on this host, which has " + network::active_rdma_devices().front() +
+  return "; on this host, which has " + network::rdma_devices().rdma.front() +
          ", UCX may not use TCP: HEADRACE_NETWORK=tcp uses TCP without UCX, and HEADRACE_NETWORK=ucx lets UCX use TCP, "
          "over which it authenticates nobody";
 }

@@ -18,7 +18,6 @@
 #include "transport/network/inbox.hpp"
 #include "transport/network/names.hpp"
 #include "transport/network/network_transport.hpp"
-#include "transport/network/unavailable.hpp"
 #include "transport/network/wait.hpp"
 #include "transport/ucx/active_messages.hpp"
 #include "transport/ucx/disconnects.hpp"
@@ -593,17 +592,10 @@ Status Ucx::finalize() {
 
 Status create(const Job& job, const Handlers& handlers, std::unique_ptr<Transport>* out) {
   const Library* library = nullptr;
-  Status status = open_library(&library);
-  std::unique_ptr<Ucx> made;
-  if (status.ok()) {
-    made = std::make_unique<Ucx>(job, handlers, *library);
-    status = made->create();
-  }
-  if (status.ok()) {
-    *out = std::move(made);
-  } else {
-    *out = network::make_unavailable(job, "ucx", take_detail());
-  }
+  HR_TRY(open_library(&library));
+  auto made = std::make_unique<Ucx>(job, handlers, *library);
+  HR_TRY(made->create());
+  *out = std::move(made);
   return kOk;
 }
 

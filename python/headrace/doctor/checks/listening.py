@@ -45,7 +45,7 @@ def _over_ucx(facts: Facts) -> Finding:
 
 def _over_libfabric(facts: Facts) -> Finding:
     provider = facts.environment.get("HEADRACE_OFI_PROVIDER", "")
-    by_tcp = provider.startswith("tcp") if provider else not facts.rdma_devices() and not facts.names("/sys/class/cxi")
+    by_tcp = provider.startswith("tcp") if provider else not facts.rdma_devices() and not facts.cxi_devices()
     names = facts.environment.get("HEADRACE_NETWORK_DEVICES") or "the interface that libfabric chooses"
     return _would(f"one address of {names}" if by_tcp and names != _LOOPBACK else "", _ANYBODY_OFI)
 

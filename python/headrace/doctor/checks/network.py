@@ -34,13 +34,14 @@ def _allowed(facts: Facts) -> tuple[list[str], str]:
 def _suits(facts: Facts, name: str) -> str:
     """Returns why the transport suits this host; empty if it does not."""
     if name == "tcp":
-        return "this host has no other network, and no setting selects a library"
+        return facts.unusable_device() or "this host has no other network, and no setting selects a library"
     devices = libraries.ofi_devices(facts) if name == "ofi" else facts.rdma_devices()
     return f"this host has {', '.join(devices)}" if devices else libraries.selected_by(facts, _LIBRARIES[name])
 
 
 def choose(facts: Facts) -> Choice:
-    """Returns the transport between hosts, as choose_network() in src/transport/registry.cpp does."""
+    """Returns the transport between hosts, as make_network() in src/transport/registry.cpp does, except that
+    a job also passes over a library that finds no network."""
     names, setting = _allowed(facts)
     if len(names) < 2:
         return Choice(names[0] if names else "", setting)
@@ -94,6 +95,9 @@ def look(facts: Facts) -> Iterator[Finding]:
         yield warning("network.none", f"no transport to other hosts is left: {chosen.why}", "jobs stay on one host",
                       "unset HEADRACE_NETWORK or HEADRACE_TRANSPORTS, or let them name the same transport")
         return
+    if unusable := facts.unusable_device():
+        yield note("network.adapter-unusable", unusable, "messages to other hosts do not use it",
+                   "in a container: --device /dev/infiniband (Slingshot: /dev/cxi0); elsewhere: the permissions of the file")
     yield ok("network.choice", f"messages to other hosts go by {NAMES[chosen.transport]}: {chosen.why}")
     if chosen.transport == "tcp":
         yield from _interface(facts)
