@@ -193,20 +193,6 @@ class Measurement {
   std::vector<unsigned char> expected_;
 };
 
-Place make_cartesian(const World& world) {
-  Place place{world.rank, world.size, MPI_COMM_NULL, {}};
-  int sizes[3] = {0, 0, 0};
-  const int periodic[3] = {1, 1, 1};
-  MPI_Dims_create(world.size, 3, sizes);
-  MPI_Cart_create(world.comm, 3, sizes, periodic, 0, &place.comm);
-  for (int axis = 0; axis < 3; ++axis) {
-    int lower = 0, upper = 0;
-    MPI_Cart_shift(place.comm, axis, 1, &lower, &upper);
-    place.neighbours.insert(place.neighbours.end(), {lower, upper});
-  }
-  return place;
-}
-
 // Returns the number of elements per block, at least one, with which the larger buffer has about `bytes`.
 int block_count(std::size_t bytes, int blocks, int element_bytes) {
   if (bytes == 0 || blocks == 0) return 0;
@@ -225,7 +211,7 @@ int run_all(const bench::Program& program, const World& world, const Options& op
   if (table) bench::print_heading(report);
 
   const Place plain{world.rank, world.size, world.comm, {}};
-  Place cartesian = make_cartesian(world);
+  Place cartesian = bench::cartesian_place(world.comm, {0, 0, 0});
   const std::size_t largest = *std::max_element(options.sizes.begin(), options.sizes.end());
   const std::size_t least =
       static_cast<std::size_t>(world.size + 6) * 8;  // space for one element of the widest type per block

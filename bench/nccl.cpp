@@ -11,6 +11,10 @@
 // Times are in microseconds per call: the median over the rounds of the median over a round's batches. A batch counts
 // with the slowest rank's mean over its calls. Sizes are those of the larger of a rank's two buffers. The results of
 // each method are checked once for each operation and size, before it is timed. NVLink multicast is off.
+//
+// NCCL has no v-forms and no neighbourhoods; programs that use it replace them by a group of ncclSend and ncclRecv, and
+// so does this one. The blocks of the v-forms have equal lengths here. Neighbours are those of a periodic grid with two
+// axes. NCCL has nothing for scans, which are measured with MPI alone.
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -59,8 +63,9 @@ class Comparison {
              bench::Report& report)
       : world_(world), options_(options), choice_(choice), nccl_(nccl), report_(report), module_(gpu_limits_fatbin) {
     place_ = {world.rank, world.size, world.comm, {}};
-    const std::size_t most = std::max(*std::max_element(options.sizes.begin(), options.sizes.end()),
-                                      4 * static_cast<std::size_t>(world.size));
+    grid_ = bench::cartesian_place(world.comm, bench::grid_of(world.size));
+    const std::size_t blocks = std::max<std::size_t>(static_cast<std::size_t>(world.size), 2 * bench::kAxes);
+    const std::size_t most = std::max(*std::max_element(options.sizes.begin(), options.sizes.end()), 4 * blocks);
     send_ = static_cast<float*>(gpu::allocate(most));
     receive_ = static_cast<float*>(gpu::allocate(most));
     empty_ = module_.function("limits_empty");
@@ -71,6 +76,7 @@ class Comparison {
     if (!peers_->ready()) report_.settings.emplace_back("bare copies", "none: the GPUs cannot reach one another");
   }
   ~Comparison() {
+    MPI_Comm_free(&grid_.comm);
     peers_.reset();
     gpu::free(receive_);
     gpu::free(send_);
@@ -123,9 +129,14 @@ class Comparison {
 
   void compare(const bench::Compared& operation, std::size_t size) {
     const std::size_t count = std::max<std::size_t>(size / 4 / static_cast<std::size_t>(operation.blocks), 1);
-    const bench::Exchange exchange{place_, nccl_, stream_, send_, receive_, count};
-    const bench::Call call(place_, operation.blocks, static_cast<int>(count), MPI_FLOAT, 4, send_, receive_);
-    if (nccl_.joined()) {
+    const bool in_grid = operation.collective != nullptr && operation.collective->neighbourhood;
+    const bench::Place& place = in_grid ? grid_ : place_;
+    const bench::Exchange exchange{place, nccl_, stream_, send_, receive_, count};
+    const bench::Call call(place, operation.blocks, static_cast<int>(count), MPI_FLOAT, 4, send_, receive_);
+    if (operation.collective != nullptr && !operation.transfers.empty()) {
+      check(operation, exchange, "messages", [&] { by_messages(operation, exchange); });
+    }
+    if (nccl_.joined() && operation.in_nccl()) {
       const auto enqueue = [&] { by_nccl(operation, exchange); };
       check(operation, exchange, "NCCL", [&] {
         enqueue();
@@ -268,9 +279,10 @@ class Comparison {
   void check(const bench::Compared& operation, const bench::Exchange& exchange, const char* who,
              const std::function<void()>& once) {
     const bench::Operation* const collective = operation.collective;
+    const bench::Place& place = exchange.place;
     const std::size_t count = exchange.count, floats = count * static_cast<std::size_t>(operation.blocks);
     gpu::fill(receive_, 0xff, 4 * floats);  // NaN in every float
-    if (collective != nullptr && collective->starts_in_receive && place_.rank == bench::kRoot) {
+    if (collective != nullptr && collective->starts_in_receive && place.rank == bench::kRoot) {
       gpu::copy(receive_, send_, 4 * floats);
     }
     bench::barrier(world_);
@@ -280,16 +292,16 @@ class Comparison {
     gpu::copy(found.data(), receive_, 4 * floats);
     if (collective == nullptr) {
       for (const bench::Transfer& each : operation.transfers) {
-        if (each.to != place_.rank) continue;
+        if (each.to != place.rank) continue;
         expect(operation, count, who, found, each.to_block, [&](std::size_t i) {
           return value_of(each.from, static_cast<std::size_t>(each.from_block) * count + i);
         });
       }
       return;
     }
-    for (int block = 0; block < collective->receive_blocks(place_); ++block) {
+    for (int block = 0; block < collective->receive_blocks(place); ++block) {
       expect(operation, count, who, found, block,
-             [&](std::size_t i) { return static_cast<float>(collective->expected(place_, block, i, count)); });
+             [&](std::size_t i) { return static_cast<float>(collective->expected(place, block, i, count)); });
     }
   }
 
@@ -317,7 +329,7 @@ class Comparison {
   const gpu::Module module_;
   gpu::Function empty_ = nullptr;
   gpu::Stream stream_ = gpu::create_stream(true);
-  bench::Place place_;
+  bench::Place place_, grid_;
   float* send_ = nullptr;
   float* receive_ = nullptr;
   std::unique_ptr<bench::Peers> peers_;

@@ -255,13 +255,28 @@ inline int device_count() { return detail::driver().devices; }
 // Returns the device chosen with select(); -1 before select().
 inline int device() { return detail::driver().device; }
 
+namespace detail {
+inline void report_taken(int device) {
+  std::fprintf(stderr,
+               "gpu: device %d admits no further process: it is in exclusive mode and taken, or in prohibited mode. "
+               "Start at most one rank for each GPU, choose other GPUs with CUDA_VISIBLE_DEVICES, or as root run: "
+               "nvidia-smi -c DEFAULT\n",
+               device);
+}
+}  // namespace detail
+
 // Chooses device `local_rank` modulo the number of devices and makes its primary context current in this thread.
 inline void select(int local_rank) {
   detail::Driver& driver = detail::driver();
   if (driver.devices <= 0) fail("gpu::select", "no device", "see gpu::available()");
   driver.device = local_rank % driver.devices;
   void*& context = driver.contexts[static_cast<std::size_t>(driver.device)];
-  if (context == nullptr) GPU_CALL(cuDevicePrimaryCtxRetain, &context, driver.device);
+  if (context == nullptr) {
+    constexpr int kUnavailable = 46;  // CUDA_ERROR_DEVICE_UNAVAILABLE
+    const int result = GPU_DRIVER(cuDevicePrimaryCtxRetain)(&context, driver.device);
+    if (result == kUnavailable) detail::report_taken(driver.device);
+    check(result, "cuDevicePrimaryCtxRetain");
+  }
   GPU_CALL(cuCtxSetCurrent, context);
 }
 // Makes the selected device's context, or that of `device`, current in a thread that has not called select() itself.

@@ -108,6 +108,32 @@ const Operation kOperations[] = {
 
 }  // namespace
 
+std::vector<int> grid_neighbours(int rank, const std::vector<int>& sizes) {
+  std::vector<int> found;
+  int below = 1;  // ranks of one position along the axis, as the last axis varies fastest
+  for (const int size : sizes) below *= size;
+  for (const int size : sizes) {
+    below /= size;
+    const int position = rank / below % size;
+    const int start = rank - position * below;
+    found.push_back(start + (position + size - 1) % size * below);
+    found.push_back(start + (position + 1) % size * below);
+  }
+  return found;
+}
+
+Place cartesian_place(MPI_Comm comm, std::vector<int> sizes) {
+  Place place;
+  MPI_Comm_rank(comm, &place.rank);
+  MPI_Comm_size(comm, &place.ranks);
+  const int axes = static_cast<int>(sizes.size());
+  const std::vector<int> periodic(sizes.size(), 1);
+  MPI_Dims_create(place.ranks, axes, sizes.data());
+  place.neighbours = grid_neighbours(place.rank, sizes);
+  MPI_Cart_create(comm, axes, sizes.data(), periodic.data(), 0, &place.comm);
+  return place;
+}
+
 Call::Call(const Place& place, int blocks, int count, MPI_Datatype type, int element_bytes, void* send, void* receive)
     : send(send),
       receive(receive),

@@ -20,6 +20,12 @@ struct Place {
   std::vector<int> neighbours;  // neighbours in a Cartesian communicator: along each axis the lower, then the upper
 };
 
+// Returns the ranks next to `rank` in a periodic grid of these sizes: along each axis the lower, then the upper.
+std::vector<int> grid_neighbours(int rank, const std::vector<int>& sizes);
+// Returns this rank's place in a communicator with such a grid, which the caller frees. A size of 0: MPI chooses.
+// Collective.
+Place cartesian_place(MPI_Comm comm, std::vector<int> sizes);
+
 // The arguments of one call.
 struct Call {
   Call(const Place& place, int blocks, int count, MPI_Datatype type, int element_bytes, void* send, void* receive);

@@ -57,7 +57,33 @@ std::vector<Transfer> from_root(int ranks) {
   return all;
 }
 
+std::vector<Transfer> from_neighbours(int ranks) {
+  std::vector<Transfer> all;
+  for (int rank = 0; rank < ranks; ++rank) {
+    int block = 0;
+    for (const int neighbour : grid_neighbours(rank, grid_of(ranks))) {
+      all.push_back({neighbour, rank, block ^ 1, block});
+      ++block;
+    }
+  }
+  return all;
+}
+
+std::vector<Transfer> own_to_each(int ranks) {
+  std::vector<Transfer> all = from_each_to_each(ranks);
+  for (Transfer& each : all) each.from_block = 0;
+  return all;
+}
+
 }  // namespace
+
+std::vector<int> grid_of(int ranks) {
+  int shorter = 1;
+  for (int size = 1; size * size <= ranks; ++size) {
+    if (ranks % size == 0) shorter = size;
+  }
+  return {ranks / shorter, shorter};
+}
 
 std::vector<Compared> compared(int ranks) {
   const auto collective = [](const char* name, int blocks, void (*nccl)(const Exchange&)) {
@@ -85,6 +111,12 @@ std::vector<Compared> compared(int ranks) {
       exchanged("pairs_both_ways", 1, halves(ranks, true)),
       exchanged("all_pairs_one_way", ranks, one_way(ranks)),
       exchanged("all_pairs_both_ways", ranks, both_ways(ranks)),
+      exchanged("allgatherv", ranks, own_to_each(ranks)),
+      exchanged("alltoallv", ranks, from_each_to_each(ranks)),
+      exchanged("gatherv", ranks, to_root(ranks)),
+      exchanged("scatterv", ranks, from_root(ranks)),
+      exchanged("neighbor_alltoall", 2 * kAxes, from_neighbours(ranks)),
+      collective("scan", 1, nullptr),
   };
 }
 

@@ -33,7 +33,14 @@ struct Compared {
   std::vector<Transfer>
       transfers;  // transfers of all ranks; for a collective, the transfers that replace a function that NCCL lacks
   void (*nccl)(const Exchange&);  // null: a group of ncclSend and ncclRecv
+
+  // False if NCCL has neither a function nor messages for the operation: scans, which depend on the order of ranks.
+  [[nodiscard]] bool in_nccl() const { return nccl != nullptr || !transfers.empty(); }
 };
+
+// Returns the sizes of the grid in which ranks are neighbours, as square as possible. Works before MPI_Init.
+inline constexpr int kAxes = 2;
+std::vector<int> grid_of(int ranks);
 
 // Returns all operations for this number of ranks.
 std::vector<Compared> compared(int ranks);

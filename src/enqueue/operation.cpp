@@ -38,7 +38,7 @@ Status find_own_devices(comm::Communicator& comm, const Stream* stream, bool* ow
   if (comm.is_inter()) return kOk;
   const comm::Group& group = *comm.local_;
   mem::device::Context* const context = stream != nullptr && stream->has_device() ? stream->device_.context() : nullptr;
-  const std::uint64_t device = context == nullptr ? 0 : mem::device::pci_bus_id_of(context->device());
+  const std::uint64_t device = context == nullptr ? 0 : mem::device::identity_of(context->device());
   std::vector<std::uint64_t> all(static_cast<std::size_t>(group.size()));
   HR_TRY(p2p::run_blocking(
       comm::allgather({group.procs(), group.size(), group.rank(), comm.context() + kDeviceContext, kTag}, &device,

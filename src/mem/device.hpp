@@ -118,6 +118,10 @@ struct StreamOperation {
 };
 static_assert(sizeof(StreamOperation) == 48);
 
+struct Uuid {
+  unsigned char bytes[16];
+};
+
 // Kind of handle with which a chunk is exported. MappingAccess: the device that may access a mapping, and how.
 inline constexpr int kHandleFileDescriptor = 1;
 using ChunkHandle = unsigned long long;
@@ -217,6 +221,7 @@ struct Driver {
   Result (*stream_is_capturing)(StreamHandle, int* status) = nullptr;
   Result (*exchange_capture_mode)(int* mode) = nullptr;
   Result (*peer_attribute)(int* value, int attribute, int device, int peer) = nullptr;
+  Result (*device_uuid)(Uuid*, int device) = nullptr;  // differs between the parts of a partitioned device (MIG)
   Result (*stream_write_value)(StreamHandle, DeviceAddress, std::uint32_t, unsigned flags) = nullptr;
   Result (*stream_wait_value)(StreamHandle, DeviceAddress, std::uint32_t, unsigned flags) = nullptr;
   // Allocates a word of 32 bits for which streams can wait, at the same address for devices and the host; memory_free

@@ -27,7 +27,13 @@ std::vector<Context*>& stack() {
   return *mine;
 }
 
+// Returns null if the device's compute mode leaves no room for this process.
 Context* make_context(int device, bool primary) {
+  {
+    std::lock_guard lock(state().mutex);
+    const int mode = state().compute_mode;
+    if (mode == 2 || !job::enter(state().physical[static_cast<std::size_t>(device)], mode == 3)) return nullptr;
+  }
   auto* context = new Context;
   context->device = device;
   context->primary = primary;
@@ -54,6 +60,7 @@ void end_context(Context* context) {
     }
   }
   for (const Address address : gone) (void)release_guarded(address);
+  job::leave(state().physical[static_cast<std::size_t>(context->device)]);
 }
 
 }  // namespace
@@ -97,6 +104,7 @@ FAKE_API Result cuDevicePrimaryCtxRetain(Context** context, int device) {
     }
   }
   Context* made = make_context(device, true);
+  if (made == nullptr) return kDeviceUnavailable;
   std::lock_guard lock(state().mutex);
   made->references = 1;
   state().primaries[device] = made;
@@ -132,8 +140,10 @@ FAKE_API Result cuDevicePrimaryCtxReset_v2(int device) {
 FAKE_API Result cuCtxCreate_v2(Context** context, unsigned, int device) {
   if (const Result result = require_init(); result != kSuccess) return result;
   if (!valid_device(device)) return kInvalidDevice;
-  *context = make_context(device, false);
-  stack().push_back(*context);
+  Context* made = make_context(device, false);
+  if (made == nullptr) return kDeviceUnavailable;
+  *context = made;
+  stack().push_back(made);
   return kSuccess;
 }
 FAKE_API Result cuCtxDestroy_v2(Context* context) {
@@ -191,7 +201,10 @@ FAKE_API Result cuCtxEnablePeerAccess(Context* peer, unsigned flags) {
   if (const Result result = require_context(&context); result != kSuccess) return result;
   if (flags != 0) return kInvalidValue;
   if (!live(peer) || peer == context) return kInvalidContext;
-  if (!state().peers_allowed && peer->device != context->device) return kPeerAccessUnsupported;
+  const std::vector<int>& physical = state().physical;
+  if (peer->device != context->device &&
+      !peers(physical[static_cast<std::size_t>(peer->device)], physical[static_cast<std::size_t>(context->device)]))
+    return kPeerAccessUnsupported;
   std::lock_guard lock(state().mutex);
   return context->peers.insert(peer).second ? kSuccess : kPeerAccessAlreadyEnabled;
 }

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "state.hpp"
 
@@ -21,9 +22,9 @@ Uuid uuid_of(int physical) {
   return uuid;
 }
 
-// Formats like nvidia-smi: GPU-66616b65-5f63-7564-6100-000000000001.
-std::string text_of(const Uuid& uuid) {
-  std::string text = "GPU-";
+// Formats like nvidia-smi: GPU-66616b65-5f63-7564-6100-000000000001, or MIG- for an instance.
+std::string text_of(const Uuid& uuid, const char* prefix) {
+  std::string text = prefix;
   for (int i = 0; i < 16; ++i) {
     if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
     char digits[3];
@@ -35,9 +36,10 @@ std::string text_of(const Uuid& uuid) {
 
 // Returns the device that an entry of CUDA_VISIBLE_DEVICES names, by number or by a prefix of its UUID; -1 for none.
 int device_of(const std::string& entry, int all) {
-  if (entry.rfind("GPU-", 0) == 0) {
+  for (const char* prefix : {"GPU-", "MIG-"}) {
+    if (entry.rfind(prefix, 0) != 0) continue;
     for (int physical = 0; physical < all; ++physical) {
-      if (text_of(uuid_of(physical)).rfind(entry, 0) == 0) return physical;
+      if (text_of(uuid_of(physical), prefix).rfind(entry, 0) == 0) return physical;
     }
     return -1;
   }
@@ -47,6 +49,27 @@ int device_of(const std::string& entry, int all) {
 }
 
 int physical_of(int device) { return state().physical[static_cast<std::size_t>(device)]; }
+
+// Returns the bus number: instances of one GPU have the same.
+int bus_of(int device) {
+  const int physical = physical_of(device);
+  return (state().instances > 0 ? physical / state().instances : physical) + 1;
+}
+
+// Returns the pairs of FAKE_CUDA_NO_PEER, a list such as 0-1,2-3.
+const std::vector<std::pair<int, int>>& pairs_apart() {
+  static const auto* all = [] {
+    auto* made = new std::vector<std::pair<int, int>>;
+    const char* next = std::getenv("FAKE_CUDA_NO_PEER");
+    for (int one = 0, other = 0, length = 0;
+         next != nullptr && std::sscanf(next, "%d-%d%n", &one, &other, &length) == 2; next += length) {
+      made->emplace_back(one, other);
+      if (next[length] == ',') ++length;
+    }
+    return made;
+  }();
+  return *all;
+}
 
 }  // namespace
 
@@ -69,6 +92,14 @@ std::vector<int> visible_devices(int all) {
 }
 
 bool valid_device(int device) { return device >= 0 && device < state().devices; }
+
+bool peers(int physical, int other) {
+  static const char* const allowed = std::getenv("FAKE_CUDA_PEER");
+  if (state().instances > 0 || (allowed != nullptr && std::strtol(allowed, nullptr, 0) == 0)) return false;
+  return std::none_of(pairs_apart().begin(), pairs_apart().end(), [&](const std::pair<int, int>& pair) {
+    return pair == std::pair(physical, other) || pair == std::pair(other, physical);
+  });
+}
 
 }  // namespace fake_cuda
 
@@ -110,7 +141,7 @@ FAKE_API Result cuDeviceTotalMem_v2(std::size_t* bytes, int device) {
 }
 FAKE_API Result cuDeviceGetPCIBusId(char* text, int length, int device) {
   if (const Result result = require_device(device); result != kSuccess) return result;
-  std::snprintf(text, static_cast<std::size_t>(length), "0000:%02X:00.0", physical_of(device) + 1);
+  std::snprintf(text, static_cast<std::size_t>(length), "0000:%02X:00.0", bus_of(device));
   return kSuccess;
 }
 FAKE_API Result cuDeviceGetAttribute(int* value, int attribute, int device) {
@@ -126,7 +157,7 @@ FAKE_API Result cuDeviceGetAttribute(int* value, int attribute, int device) {
       *value = 4;
       break;
     case 33:  // PCI_BUS_ID
-      *value = physical_of(device) + 1;
+      *value = bus_of(device);
       break;
     case 36:  // MEMORY_CLOCK_RATE, kHz
       *value = 3'000'000;
@@ -137,7 +168,9 @@ FAKE_API Result cuDeviceGetAttribute(int* value, int attribute, int device) {
     case 75:  // COMPUTE_CAPABILITY_MAJOR
       *value = 9;
       break;
-    case 20:   // COMPUTE_MODE: default
+    case 20:  // COMPUTE_MODE
+      *value = state().compute_mode;
+      break;
     case 34:   // PCI_DEVICE_ID
     case 50:   // PCI_DOMAIN_ID
     case 76:   // COMPUTE_CAPABILITY_MINOR
@@ -161,7 +194,7 @@ FAKE_API Result cuDeviceGetAttribute(int* value, int attribute, int device) {
 FAKE_API Result cuDeviceCanAccessPeer(int* possible, int device, int peer) {
   if (const Result result = require_device(device); result != kSuccess) return result;
   if (!valid_device(peer)) return kInvalidDevice;
-  *possible = device != peer && state().peers_allowed ? 1 : 0;
+  *possible = device != peer && peers(physical_of(device), physical_of(peer)) ? 1 : 0;
   return kSuccess;
 }
 FAKE_API Result cuDeviceGetP2PAttribute(int* value, int attribute, int device, int peer) {
@@ -174,7 +207,7 @@ FAKE_API Result cuDeviceGetP2PAttribute(int* value, int attribute, int device, i
     case 2:  // ACCESS_SUPPORTED
     case 3:  // NATIVE_ATOMIC_SUPPORTED
     case 4:  // CUDA_ARRAY_ACCESS_SUPPORTED
-      *value = state().peers_allowed ? 1 : 0;
+      *value = peers(physical_of(device), physical_of(peer)) ? 1 : 0;
       return kSuccess;
     default:
       return kInvalidValue;

@@ -97,7 +97,7 @@ FAKE_API Result cuIpcOpenMemHandle_v2(Address* address, Handle handle, unsigned 
   }
   std::lock_guard lock(state().mutex);
   const int here = state().physical[static_cast<std::size_t>(context->device)];
-  if (handle.device != here && !state().peers_allowed) return kPeerAccessUnsupported;
+  if (handle.device != here && !peers(handle.device, here)) return kPeerAccessUnsupported;
   for (const Opened& known : opened()) {
     if (known.serial != handle.exported.serial || known.context != context) continue;
     *address = known.address;

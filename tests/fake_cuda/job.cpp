@@ -22,6 +22,7 @@ constexpr int kProcesses = 64, kDevices = 64, kExports = 8192;
 struct Process {
   bool joined;  // perhaps dead since
   std::uint64_t used[kDevices];
+  std::int32_t contexts[kDevices];
 };
 struct Exported {
   std::uint32_t serial;  // 0: free place
@@ -205,6 +206,21 @@ bool reserve(int device, std::uint64_t bytes, std::uint64_t limit) {
 void release(int device, std::uint64_t bytes) {
   const Lock lock;
   table->processes[self].used[device] -= bytes;
+}
+
+bool enter(int device, bool alone) {
+  const Lock lock;
+  sweep();
+  for (int process = 0; process < kProcesses && alone; ++process) {
+    if (process != self && table->processes[process].contexts[device] != 0) return false;
+  }
+  ++table->processes[self].contexts[device];
+  return true;
+}
+
+void leave(int device) {
+  const Lock lock;
+  --table->processes[self].contexts[device];
 }
 
 Export publish(int device, std::uint64_t bytes) {

@@ -31,6 +31,10 @@ std::uint64_t used(int device);
 [[nodiscard]] bool reserve(int device, std::uint64_t bytes, std::uint64_t limit);
 void release(int device, std::uint64_t bytes);
 
+// Count a context of this process on a device. enter() is false if `alone` is set and another process has one.
+[[nodiscard]] bool enter(int device, bool alone);
+void leave(int device);
+
 // An exported allocation: its index in the table, and a number that is never reused.
 struct Export {
   std::int32_t place = -1;

@@ -19,9 +19,12 @@ std::uint64_t number_of(const char* variable, std::uint64_t otherwise) {
 State& state() {
   static State* instance = [] {
     auto* made = new State;
+    made->instances = static_cast<int>(number_of("FAKE_CUDA_MIG", 0));
+    const char* mode = std::getenv("FAKE_CUDA_COMPUTE_MODE");
+    if (mode != nullptr) made->compute_mode = std::strcmp(mode, "exclusive") == 0 ? 3 : 2;
     made->physical = visible_devices(static_cast<int>(number_of("FAKE_CUDA_DEVICES", 2)));
+    if (made->instances > 0 && made->physical.size() > 1) made->physical.resize(1);  // a process sees one
     made->devices = static_cast<int>(made->physical.size());
-    made->peers_allowed = number_of("FAKE_CUDA_PEER", 1) != 0;
     made->whole_reservations = number_of("FAKE_CUDA_WHOLE_RESERVATIONS", 0) != 0;
     made->device_bytes = number_of("FAKE_CUDA_MEMORY", std::uint64_t{16} << 30);
     return made;
@@ -67,6 +70,7 @@ constexpr ErrorName kErrors[] = {
     {kInvalidValue, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
     {kOutOfMemory, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
     {kNotInitialized, "CUDA_ERROR_NOT_INITIALIZED", "initialization error"},
+    {kDeviceUnavailable, "CUDA_ERROR_DEVICE_UNAVAILABLE", "CUDA-capable device(s) is/are busy or unavailable"},
     {100, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
     {kInvalidDevice, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
     {kInvalidImage, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},

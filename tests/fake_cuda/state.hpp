@@ -23,9 +23,9 @@ namespace fake_cuda {
 using Result = int;
 using Address = unsigned long long;
 
-inline constexpr Result kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kNotInitialized = 3, kInvalidDevice = 101,
-                        kInvalidImage = 200, kInvalidContext = 201, kMapFailed = 205, kAlreadyMapped = 208,
-                        kNoBinaryForGpu = 209, kPeerAccessUnsupported = 217, kFileNotFound = 301,
+inline constexpr Result kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kNotInitialized = 3, kDeviceUnavailable = 46,
+                        kInvalidDevice = 101, kInvalidImage = 200, kInvalidContext = 201, kMapFailed = 205,
+                        kAlreadyMapped = 208, kNoBinaryForGpu = 209, kPeerAccessUnsupported = 217, kFileNotFound = 301,
                         kOperatingSystem = 304, kInvalidHandle = 400, kIllegalState = 401, kNotFound = 500,
                         kNotReady = 600, kIllegalAddress = 700, kPeerAccessAlreadyEnabled = 704,
                         kPeerAccessNotEnabled = 705, kContextIsDestroyed = 709, kHostAlreadyRegistered = 712,
@@ -77,9 +77,10 @@ struct Context {
 
 struct State {
   std::mutex mutex;
-  int devices = 2;            // visible to this process
-  std::vector<int> physical;  // number of each device on the machine (CUDA_VISIBLE_DEVICES)
-  bool peers_allowed = true;
+  int devices = 2;                  // visible to this process
+  std::vector<int> physical;        // number of each device on the machine (CUDA_VISIBLE_DEVICES)
+  int instances = 0;                // MIG instances of each GPU, each of which is a device; 0: MIG is off
+  int compute_mode = 0;             // 0: default, 2: prohibited, 3: one process for each device
   bool whole_reservations = false;  // pointer queries report the whole reservation of VMM memory
   std::uint64_t device_bytes = std::uint64_t{16} << 30;
   std::map<Address, Allocation> allocations;
@@ -105,6 +106,8 @@ Result allowed_while_capturing(const char* call);
 // Returns the devices that CUDA_VISIBLE_DEVICES makes visible, by their numbers on a machine of `all` (device.cpp).
 std::vector<int> visible_devices(int all);
 bool valid_device(int device);
+// True if two different devices of the machine can access each other's memory.
+bool peers(int physical, int other);
 
 // --- contexts (context.cpp) ---
 Context* current_context();

@@ -99,6 +99,15 @@ int number_here(int machine_device) {
   return found == all.end() ? -1 : static_cast<int>(found - all.begin());
 }
 
+int number_on_machine(int device) { return state().physical[static_cast<std::size_t>(device)]; }
+
+// True if a device that this process sees is, or can access, a device of the machine.
+bool within_reach(int machine_device) {
+  const std::vector<int>& all = state().physical;
+  return std::any_of(all.begin(), all.end(),
+                     [&](int each) { return each == machine_device || peers(each, machine_device); });
+}
+
 }  // namespace
 
 void drop_physical_handle(Address handle) {
@@ -247,7 +256,9 @@ FAKE_API Result cuMemSetAccess(Address address, std::size_t bytes, const Access*
     covered += mapping.bytes;
     for (std::size_t i = 0; i < count; ++i) {
       if (access[i].location.type != 1 || !valid_device(access[i].location.id)) return kInvalidDevice;
-      if (access[i].location.id != mapping.device && !state().peers_allowed) return kInvalidDevice;
+      if (mapping.device >= 0 && access[i].location.id != mapping.device &&
+          !peers(number_on_machine(access[i].location.id), number_on_machine(mapping.device)))
+        return kInvalidDevice;
     }
   }
   if (covered != bytes) return kInvalidValue;
@@ -273,7 +284,7 @@ FAKE_API Result cuMemExportToShareableHandle(void* shareable, Address handle, in
   if (physical == physicals().end() || type != 1 || (physical->second.handle_types & 1) == 0) return kInvalidValue;
   Physical& memory = physical->second;
   if (memory.exported.place < 0) {
-    const int device = state().physical[static_cast<std::size_t>(memory.device)];
+    const int device = number_on_machine(memory.device);
     memory.exported = job::publish(device, memory.bytes);
     if (memory.exported.place < 0) return kOutOfMemory;
     const Footer footer{kMagic, memory.bytes, job::identity(), device, memory.exported};
@@ -296,7 +307,8 @@ FAKE_API Result cuMemImportFromShareableHandle(Address* handle, void* shareable,
   const off_t end = file < 0 ? -1 : ::lseek(file, 0, SEEK_END) - static_cast<off_t>(kFooterBytes);
   Footer footer{};
   if (end <= 0 || ::pread(file, &footer, sizeof footer, end) != sizeof footer || footer.magic != kMagic ||
-      footer.bytes != static_cast<std::uint64_t>(end) || footer.job != job::identity()) {
+      footer.bytes != static_cast<std::uint64_t>(end) || footer.job != job::identity() ||
+      !within_reach(footer.device)) {
     if (file >= 0) ::close(file);
     return kInvalidValue;
   }

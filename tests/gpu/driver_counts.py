@@ -8,15 +8,16 @@ from pathlib import Path
 ALL_THREADS, FIRST_THREAD = 1, 2  # indices of columns in its files
 
 
-def calls(prefix: Path, ranks: int, column: int, *command: str) -> Counter:
-    """Runs a program on `ranks` ranks; returns the sum of their calls by name. `prefix`: of the files written."""
+def each(prefix: Path, ranks: int, column: int, *command: str) -> list[Counter]:
+    """Runs a program on `ranks` ranks; returns the calls of each rank by name, in any order. `prefix`: of the files written."""
     subprocess.run([os.environ["HR_MPIEXEC"], "--timeout", "60", "-n", str(ranks), *command],
                    env={**os.environ, "FAKE_CUDA_COUNTS": str(prefix)}, check=True, timeout=90, stdout=subprocess.DEVNULL)
     files = list(prefix.parent.glob(f"{prefix.name}.*"))
     assert len(files) == ranks, files
-    total = Counter()
-    for file in files:
-        for line in file.read_text(encoding="utf-8").splitlines():
-            words = line.split()
-            total[words[0]] += int(words[column])
-    return total
+    return [Counter({words[0]: int(words[column]) for words in map(str.split, file.read_text(encoding="utf-8").splitlines())})
+            for file in files]
+
+
+def calls(prefix: Path, ranks: int, column: int, *command: str) -> Counter:
+    """Returns the sum of the calls of all ranks by name."""
+    return sum(each(prefix, ranks, column, *command), Counter())

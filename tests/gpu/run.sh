@@ -153,6 +153,7 @@ for count in 2 4; do
     [ -n "${CUDA_MPS_PIPE_DIRECTORY:-}" ] && expect=direct
   fi
   ranks time_sliced_$count $count 120 "$build/gpu_tests/mpi_time_sliced" --expect $expect
+  ranks time_sliced_one_worker_$count $count 120 "$build/gpu_tests/mpi_one_worker"
   ranks time_sliced_exchange_$count $count 120 "$build/gpu_tests/mpi_random_exchange" --seed random --exchanges 500
   ranks time_sliced_collectives_$count $count 120 "$build/gpu_tests/mpi_random_collectives" --seed random
   ranks time_sliced_pieces_$count $count 120 "$build/gpu_tests/mpi_random_pieces" --expect either

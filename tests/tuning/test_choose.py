@@ -3,7 +3,7 @@
 import unittest
 
 from headrace.tune.choose import Choice, Group, choose, merged, rows, winners
-from headrace.tune.collectives import candidates
+from headrace.tune.collectives import candidates, groups_here, ranks_of_devices
 
 
 def group(ranks, oversubscribed=False, operation="bcast"):
@@ -54,6 +54,17 @@ class CandidatesTest(unittest.TestCase):
         for group_, wanted in ((group(2), ["cells", "ring"]), (Group("bcast", 2, False, "device"), ["device", "ring"]),
                                (over_hosts(2, 1), ["ring"]), (over_hosts(2, 4), ["hosts", "ring"])):
             self.assertEqual(candidates(known, group_), wanted)
+
+
+class DeviceRanksTest(unittest.TestCase):
+    def test_each_number_of_gpus_that_has_a_row(self):
+        self.assertEqual({devices: ranks_of_devices(devices) for devices in (1, 2, 3, 4, 6, 8)},
+                         {1: [2, 4], 2: [2], 3: [2, 3], 4: [2, 3, 4], 6: [2, 3, 4, 6], 8: [2, 3, 4, 8]})
+
+    def test_host_memory_has_its_own(self):
+        groups = groups_here(("bcast",), {"host": [2, 16], "device": [2, 3]}, 8)
+        self.assertEqual([(each.memory, each.ranks, each.oversubscribed) for each in groups],
+                         [("host", 2, False), ("host", 16, True), ("device", 2, False), ("device", 3, False)])
 
 
 class RowsTest(unittest.TestCase):

@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 
 from headrace import counters
-from headrace.bench import libraries
+from headrace.bench import libraries, nccl
 from headrace.bench.child import Failed
 from headrace.command import Parser
-from headrace.tune import explain, run
+from headrace.tune import collectives, explain, run
 from headrace.tune.collectives import OPERATIONS
 from headrace.tune.run import SIZES
 
@@ -65,7 +65,7 @@ def define(parser: Parser) -> None:
     parser.add_argument("--hosts", type=_hosts, metavar="A,B:N", help="tune communication between these hosts, reached by ssh, with up to N ranks on each "
                         "(number of its cores). In a Slurm or PBS job on several nodes, this is done automatically, after a single host")
     parser.add_argument("--ranks", type=_ranks, metavar="LIST",
-                        help="numbers of ranks for collectives (2, one per core, four per core); with --hosts, on each host (1, N)")
+                        help="numbers of ranks for collectives (2, one per core, four per core; on GPU buffers 2, 3, 4, one per GPU); with --hosts, on each host (1, N)")
     parser.add_argument("--largest", type=_size, metavar="SIZE", default=1 << 20, help="largest size of the larger buffer of a collective (1M)")
     parser.add_argument("--device", action="store_true", help="also tune GPU buffers")
     parser.add_argument("--rounds", type=int, default=5, metavar="N",
@@ -86,9 +86,11 @@ def _check(parser: Parser, args: argparse.Namespace) -> None:
         parser.error("--explain requires a file of mpiexec --save-counters, or a program")
     if args.rounds < 1:
         parser.error("--rounds is at least 1")
+    args.device_ranks = args.ranks
     if args.ranks is None:
         cores = libraries.cores()
         args.ranks = [] if args.hosts else sorted({2, max(2, cores), 4 * cores})
+        args.device_ranks = collectives.ranks_of_devices(nccl.devices()) if args.device and not args.hosts else []
     elif not args.hosts and args.ranks[0] < 2:
         parser.error(f"--ranks: '{args.ranks[0]}' is not a number of ranks of 2 or more")
 

@@ -116,8 +116,14 @@ def candidates(known: list[dict], group: Group) -> list[str]:
     return [each["name"] for each in known if not each[unfit] and (not each["composes"] or (group.hosts > 1 and group.each > 1))]
 
 
-def groups_here(operations: tuple[str, ...], ranks: list[int], cpus: int, memories: tuple[str, ...]) -> list[Group]:
-    return [Group(operation, number, number > cpus, memory) for memory in memories for operation in operations for number in ranks]
+def ranks_of_devices(devices: int) -> list[int]:
+    """Returns numbers of ranks for a host with so many GPUs, at most one rank for each; with a single GPU, ranks that share it."""
+    return [2, 4] if devices < 2 else sorted(number for number in {2, 3, 4, devices} if number <= devices)
+
+
+def groups_here(operations: tuple[str, ...], ranks: dict[str, list[int]], cpus: int) -> list[Group]:
+    """`ranks`: numbers of ranks by kind of memory."""
+    return [Group(operation, number, number > cpus, memory) for memory in ranks for operation in operations for number in ranks[memory]]
 
 
 def groups_of_hosts(operations: tuple[str, ...], hosts: int, each: list[int], cpus: int, memories: tuple[str, ...]) -> list[Group]:

@@ -71,7 +71,8 @@ def _collectives(args: argparse.Namespace, programs: Programs, where: Where, kno
     operations = args.operations or OPERATIONS
     cpus = known["machine"]["cpus"]
     memories = ("host", "device") if args.device else ("host",)
-    groups = collectives.groups_here(operations, [2] if args.quick else args.ranks, cpus, memories) if where.here else []
+    ranks = {"host": args.ranks, "device": args.device_ranks}
+    groups = collectives.groups_here(operations, {memory: [2] if args.quick else ranks[memory] for memory in memories}, cpus) if where.here else []
     if where.hosts:
         each = sorted({1, where.each}) if where.here or not args.ranks else args.ranks
         groups += collectives.groups_of_hosts(operations, len(where.hosts), each, cpus, memories)

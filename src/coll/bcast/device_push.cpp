@@ -15,11 +15,11 @@ constexpr Count kGrain = 4096;  // bytes
 
 Status start(const Call& call, DeviceBuffers& buffers) {
   if (!buffers.whole_everywhere(call)) return buffers.fetch(call);
-  if (call.is_root()) return kOk;
+  const DeviceBuffers::Part part = DeviceBuffers::own_part(call, call.root);
+  if (part.index < 0) return kOk;
   const auto bytes = static_cast<Count>(call.recv.all().packed);
-  const int part = (call.rank() - call.root - 1 + call.size()) % call.size();
   layout::device::Reduction copy;
-  device::take_part(copy, bytes, kGrain, part, call.size() - 1);
+  device::take_part(copy, bytes, kGrain, part);
   for (int i = 0; i < call.size(); ++i) {
     const int rank = (call.rank() + i) % call.size();
     DeviceBuffers::PeerPointers pointers;

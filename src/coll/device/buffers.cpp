@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/statistics.hpp"
+#include "coll/algorithm.hpp"
 #include "coll/messages.hpp"
 #include "coll/shared/flag_lines.hpp"
 
@@ -14,6 +15,10 @@ using p2p::Task;
 // Maximum number of verified allocations in the list; beyond it, the list is cleared, and allocations are verified
 // again.
 constexpr std::size_t kMostProven = 256;
+
+// Operations in which all processes know the blocks of a contiguous receive buffer.
+constexpr std::uint32_t kEqualBlocks =
+    serves(Operation::kBcast, Operation::kGather, Operation::kScatter, Operation::kAllgather, Operation::kAlltoall);
 
 // Another process's addresses may be read once its flag has arrived.
 DeviceAddresses& addresses_of(const Call& call, int rank) noexcept {
@@ -193,12 +198,43 @@ bool DeviceBuffers::whole_everywhere(const Call& call) const noexcept {
   return own.bytes != 0;
 }
 
+int DeviceBuffers::worker_of(const Call& call, int rank) noexcept {
+  const std::uint64_t locality = addresses_of(call, rank).locality;
+  for (int other = 0; other < rank; ++other) {
+    if (mem::device::Context::share_time_sliced(addresses_of(call, other).locality, locality)) return other;
+  }
+  return rank;
+}
+
+int DeviceBuffers::devices(const Call& call) noexcept {
+  int found = 0;
+  for (int rank = 0; rank < call.size(); ++rank) {
+    bool known = false;
+    for (int other = 0; other < rank && !known; ++other) {
+      known = addresses_of(call, other).locality == addresses_of(call, rank).locality;
+    }
+    if (!known) ++found;
+  }
+  return found;
+}
+
+DeviceBuffers::Part DeviceBuffers::own_part(const Call& call, int spared) noexcept {
+  const int idle = spared < 0 ? spared : worker_of(call, spared);
+  Part part;
+  for (int rank = 0; rank < call.size(); ++rank) {
+    if (rank == idle || worker_of(call, rank) != rank) continue;
+    if (rank == call.rank()) part.index = part.count;
+    ++part.count;
+  }
+  return part.count != 0 ? part : Part{call.rank() == idle ? 0 : -1, 1};
+}
+
 // True if process `source` of a gather itself stores its data at the root: the copy engines of several GPUs that store
 // into one GPU are faster than the copy engines of one GPU that reads from several. The result is the same on root and
 // sender.
 bool DeviceBuffers::stores_at_root(const Call& call, int source) noexcept {
   constexpr std::uint64_t kLong = std::uint64_t{1} << 20;
-  if (call.operation != Operation::kGather || source == call.root) return false;
+  if (call.operation != Operation::kGather || worker_of(call, source) == worker_of(call, call.root)) return false;
   const Buffer& all = addresses_of(call, call.root).recv;
   const Piece& piece = addresses_of(call, source).pieces[0];
   return piece.bytes >= kLong && piece.side.linear() && piece.bytes <= all.bytes / static_cast<unsigned>(call.size());
@@ -215,9 +251,30 @@ Status DeviceBuffers::store_at_root(const Call& call) {
   return work_.move(near_, {&move, 1});
 }
 
-Status DeviceBuffers::fetch(const Call& call) {
-  if (stores_at_root(call, call.rank())) return store_at_root(call);
-  moves_.clear();
+// True if another process, its worker, moves what `rank` receives. The same on both.
+bool DeviceBuffers::is_served(const Call& call, int rank) noexcept {
+  return (kEqualBlocks & serves(call.operation)) != 0 && worker_of(call, rank) != rank &&
+         addresses_of(call, rank).recv.bytes != 0;
+}
+
+// Sets the side of a move that reads a piece of `source`.
+Status DeviceBuffers::find_source(const Call& call, int source, const Piece& piece,
+                                  layout::device::PeerWork::Move* move) {
+  move->from = piece.side;
+  move->bytes = piece.bytes;
+  std::uint64_t moved_by = 0;
+  HR_TRY(map(call, source, piece.allocation, &moved_by));
+  move->from.address += moved_by;
+  if (piece.list == Piece::kNoList) return kOk;
+  HR_TRY(map(call, source, piece.list, &moved_by));
+  move->from.blocks += moved_by;
+  move->from.index += moved_by;
+  return kOk;
+}
+
+// Checks everything that this process receives. Adds the moves, unless another process makes them.
+Status DeviceBuffers::add_own_moves(const Call& call) {
+  const bool served = is_served(call, call.rank());
   for (const Taken& taken : taken_) {
     const int source = taken.name.source;
     if (stores_at_root(call, source)) continue;
@@ -230,19 +287,47 @@ Status DeviceBuffers::fetch(const Call& call) {
       return fail(Errc::kTruncate, "%s: rank %d gives %llu bytes where this process has room for %zu",
                   name(call.operation), source, static_cast<unsigned long long>(piece->bytes), taken.to.packed);
     }
-    if (piece->bytes == 0) continue;
-    layout::device::PeerWork::Move move{piece->side, taken.to, piece->bytes};
-    std::uint64_t moved_by = 0;
-    HR_TRY(map(call, source, piece->allocation, &moved_by));
-    move.from.address += moved_by;
-    if (piece->list != Piece::kNoList) {
-      HR_TRY(map(call, source, piece->list, &moved_by));
-      move.from.blocks += moved_by;
-      move.from.index += moved_by;
-    }
+    if (piece->bytes == 0 || served) continue;
+    layout::device::PeerWork::Move move{{}, taken.to, 0};
+    HR_TRY(find_source(call, source, *piece, &move));
     moves_.push_back(move);
   }
-  return work_.move(near_, moves_);
+  return kOk;
+}
+
+// Adds the moves of a process that this one serves. Pieces that do not fit are left out, as the process reports them.
+Status DeviceBuffers::add_moves_for(const Call& call, int client) {
+  const Buffer& recv = addresses_of(call, client).recv;
+  std::uint64_t moved_by = 0;
+  HR_TRY(map(call, client, recv.allocation, &moved_by));
+  const bool one_block = call.operation == Operation::kBcast || call.operation == Operation::kScatter;
+  const std::uint64_t room = one_block ? recv.bytes : recv.bytes / static_cast<unsigned>(call.size());
+  for (int i = 1; i <= call.size(); ++i) {
+    const int source = (client + i) % call.size();
+    if (one_block && source != call.root) continue;
+    const bool one_each = call.operation == Operation::kScatter || call.operation == Operation::kAlltoall;
+    const PieceName name{source, one_each ? static_cast<std::uint32_t>(client) : 0};
+    const Piece* piece = find_piece(addresses_of(call, source), name, client);
+    if (piece == nullptr || piece->bytes == 0 || piece->bytes > room || stores_at_root(call, source)) continue;
+    if (source == client && (call.in_place || call.operation == Operation::kBcast)) continue;
+    const std::uint64_t to = recv.address + moved_by + (one_block ? 0 : static_cast<unsigned>(source) * room);
+    layout::device::PeerWork::Move move{
+        {}, layout::bytes_view(reinterpret_cast<const void*>(static_cast<std::uintptr_t>(to)), piece->bytes, near_), 0};
+    HR_TRY(find_source(call, source, *piece, &move));
+    moves_.push_back(move);
+  }
+  return kOk;
+}
+
+Status DeviceBuffers::fetch(const Call& call) {
+  if (stores_at_root(call, call.rank())) return store_at_root(call);
+  moves_.clear();
+  const Status own = add_own_moves(call);
+  for (int rank = 0; rank < call.size(); ++rank) {
+    if (is_served(call, rank) && worker_of(call, rank) == call.rank()) HR_TRY(add_moves_for(call, rank));
+  }
+  const Status moved = work_.move(near_, moves_);
+  return own.ok() ? moved : own;
 }
 
 Task DeviceBuffers::finish(const Call& call, Status status) {

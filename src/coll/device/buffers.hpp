@@ -3,7 +3,8 @@
 // In device collectives, GPUs move the data and the hosts do everything else. The processes publish the addresses of
 // their buffers next to their flag lines (addresses.hpp), each GPU copies and combines directly between the buffers,
 // and a word of each process shows when its GPU is done. No kernel ever waits for another, so any number of processes
-// may share a GPU.
+// may share a GPU. If processes take turns on a GPU, each turn costs a switch, so one of them works for the others
+// (docs/adr/0055-one-worker-for-a-device.md).
 //
 // All processes must agree to use a device algorithm, because one may pass host memory and another device memory.
 // From an agreed sequence number on (shared/address_exchange.cpp), every collective of the communicator begins with an
@@ -43,6 +44,17 @@ class DeviceBuffers {
   // True if the receive buffers of all processes are contiguous, of the same length, accessible to the others, and so
   // aligned that a kernel of any process can copy vectors between them (bcast).
   [[nodiscard]] bool whole_everywhere(const Call& call) const noexcept;
+  // Returns the process whose GPU works for `rank`: the lowest of the ranks that take turns on one device, else `rank`.
+  [[nodiscard]] static int worker_of(const Call& call, int rank) noexcept;
+  // Returns the number of devices that the processes use.
+  [[nodiscard]] static int devices(const Call& call) noexcept;
+  // This process's part of work that is divided among all workers. `spared`: a rank whose worker gets no part, unless
+  // it is the only one.
+  struct Part {
+    int index = -1;  // -1: none
+    int count = 0;
+  };
+  [[nodiscard]] static Part own_part(const Call& call, int spared = -1) noexcept;
   // Starts to fetch everything that this process receives; in a gather, to store long contiguous data at the root.
   Status fetch(const Call& call);
 
@@ -74,9 +86,13 @@ class DeviceBuffers {
   Status describe_operands(const Call& call, DeviceAddresses& addresses);
   Status describe_buffer(const Call& call, const Blocks& blocks, DeviceAddresses& addresses, Buffer* buffer);
   Status describe_pieces(const Call& call, DeviceAddresses& addresses);
-  static bool others_use_recv(const Call& call) noexcept;
+  [[nodiscard]] bool others_use_recv(const Call& call) const noexcept;
   static bool stores_at_root(const Call& call, int source) noexcept;
   Status store_at_root(const Call& call);
+  static bool is_served(const Call& call, int rank) noexcept;
+  Status add_own_moves(const Call& call);
+  Status add_moves_for(const Call& call, int client);
+  Status find_source(const Call& call, int source, const Piece& piece, layout::device::PeerWork::Move* move);
   Status give(const Call& call, const Blocks& blocks, int block, int reader, DeviceAddresses& addresses);
   Status take(const Blocks& blocks, int block, const PieceName& name, DeviceAddresses& addresses);
   Status use(const layout::View& view);

@@ -78,10 +78,21 @@ Status DeviceBuffers::describe_pieces(const Call& call, DeviceAddresses& address
   return others_use_recv(call) ? describe_buffer(call, call.recv, addresses, &addresses.recv) : kOk;
 }
 
-// True if other processes may write to the receive buffer of this process.
-bool DeviceBuffers::others_use_recv(const Call& call) noexcept {
-  const bool uses = call.operation == Operation::kBcast || (call.operation == Operation::kGather && call.is_root());
-  return uses && call.size() > 2 && !call.recv.none() && call.recv.all().contiguous;
+// True if other processes may write to the receive buffer of this process: a worker, if it takes turns with others.
+bool DeviceBuffers::others_use_recv(const Call& call) const noexcept {
+  if (call.recv.none() || call.recv.shape() != Blocks::Shape::kUniform || !call.recv.all().contiguous) return false;
+  switch (call.operation) {
+    case Operation::kBcast:
+      return call.size() > 2 || time_sliced_;
+    case Operation::kGather:
+      return call.is_root() && (call.size() > 2 || time_sliced_);
+    case Operation::kScatter:
+    case Operation::kAllgather:
+    case Operation::kAlltoall:
+      return time_sliced_;
+    default:
+      return false;
+  }
 }
 
 Status DeviceBuffers::take(const Blocks& blocks, int block, const PieceName& name, DeviceAddresses& addresses) {

@@ -6,9 +6,11 @@
 #include "base/knobs.hpp"
 #include "base/statistics.hpp"
 #include "coll/execute.hpp"
+#include "coll/reduction.hpp"
 #include "coll/shared/wait.hpp"
 #include "coll/view_tools.hpp"
 #include "layout/device/chunk_copy.hpp"
+#include "layout/device/reduce.hpp"
 #include "mem/device/pinned_staging.hpp"
 #include "mem/device/two_rows.hpp"
 
@@ -33,6 +35,16 @@ bool is_dense(const layout::Datatype& type) noexcept { return type.contiguous(2)
 
 std::size_t limit(const Call& call) noexcept {
   return knobs().device_time_sliced_collective_bytes * static_cast<std::size_t>(call.size());
+}
+
+// Returns the size of the longest buffer above which a device is faster. One member of each device works for all in a
+// reduction, an allgather or an alltoall, in one turn; in other operations, each member takes a turn.
+std::size_t limit_of_turns(const Call& call) noexcept {
+  const std::size_t bytes = knobs().device_time_sliced_collective_bytes;
+  if (call.operation == Operation::kAllgather || call.operation == Operation::kAlltoall) return 2 * bytes;
+  const bool reduces = call.op != nullptr && call.size() <= layout::device::kMaxReduceSides &&
+                       layout::device::can_reduce(*call.op, *contribution(call).type);
+  return reduces ? bytes : limit(call);
 }
 
 // True if a buffer on a device is one view, or blocks of one dense type whose total length is limited. Does not depend
@@ -202,7 +214,7 @@ bool fits(const Call& call, const Blocks& blocks) { return !on_device(call, bloc
 bool pinned_pays(const Call& call) noexcept {
   // Operations whose blocks mostly have holes, and which one kernel can move.
   constexpr std::uint32_t kTyped = serves(Operation::kAlltoallw, Operation::kNeighborAlltoallw);
-  return (kTyped & serves(call.operation)) == 0 && longest(call) <= limit(call);
+  return (kTyped & serves(call.operation)) == 0 && longest(call) <= limit_of_turns(call);
 }
 
 bool short_enough_for_pinned(const Call& call) noexcept {

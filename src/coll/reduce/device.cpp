@@ -1,6 +1,6 @@
 // Reduce on GPUs: each GPU combines its part of the vector, read from all buffers, and stores the result at the root.
-// With three or more processes and a long vector, the root combines nothing: the results from the others already
-// saturate its link.
+// With three or more GPUs and a long vector, the root's combines nothing: the results from the others already saturate
+// its link.
 #include "coll/device/buffers.hpp"
 #include "coll/device/parts.hpp"
 #include "coll/reduction.hpp"
@@ -16,12 +16,11 @@ constexpr std::size_t kLong = std::size_t{8} << 20;
 
 Status start(const Call& call, DeviceBuffers& buffers) {
   const Count count = contribution(call).count;
-  const bool all_combine = call.size() < 3 || call.bytes < kLong;
-  const int parts = all_combine ? call.size() : call.size() - 1;
-  const int part = all_combine ? call.rank() : (call.rank() + call.size() - call.root - 1) % call.size();
-  if (part == parts) return kOk;  // the root
+  const bool spares_root = call.bytes >= kLong && DeviceBuffers::devices(call) >= 3;
+  const DeviceBuffers::Part part = DeviceBuffers::own_part(call, spares_root ? call.root : -1);
+  if (part.index < 0) return kOk;
   layout::device::Reduction reduction;
-  device::take_part(reduction, count, kGrain, part, parts);
+  device::take_part(reduction, count, kGrain, part);
   for (int rank = 0; rank < call.size(); ++rank) {
     DeviceBuffers::PeerPointers pointers;
     HR_TRY(buffers.peer_pointers(call, rank, &pointers));

@@ -199,7 +199,7 @@ Context::Context(ContextHandle handle, std::uint64_t id, int device) noexcept
     : handle_(handle),
       id_(id),
       device_(device),
-      pci_bus_id_(pci_bus_id_of(device)),
+      identity_(identity_of(device)),
       device_time_sliced_(device_is_time_sliced(device)) {}
 
 // The library's driver memory in the context has been freed, or has disappeared with the driver's context.

@@ -42,11 +42,11 @@ class Context {
   [[nodiscard]] ContextHandle handle() const noexcept { return handle_; }
   [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
   [[nodiscard]] int device() const noexcept { return device_; }
-  // Returns the locality of the device, which identifies the device to other processes. It consists of the PCI bus id,
-  // the same number in every process whichever devices are visible there, and of whether processes that share the
-  // device are time-sliced (they are, unless MPS is running). Never 0.
+  // Returns the locality of the device, which identifies the device to other processes. It consists of the device's
+  // identity (device_links.hpp), the same number in every process whichever devices are visible there, and of whether
+  // processes that share the device are time-sliced (they are, unless MPS is running). Never 0.
   [[nodiscard]] std::uint64_t locality() const noexcept {
-    return pci_bus_id_ | (device_time_sliced_ ? kTimeSlicedBit : 0);
+    return identity_ | (device_time_sliced_ ? kTimeSlicedBit : 0);
   }
   // True if two processes with these localities are time-sliced on one device. 0: no device.
   [[nodiscard]] static bool share_time_sliced(std::uint64_t one, std::uint64_t other) noexcept {
@@ -153,7 +153,7 @@ class Context {
   std::uint64_t id_;
   int device_;
   int multiprocessors_ = 1;
-  std::uint64_t pci_bus_id_;
+  std::uint64_t identity_;
   bool device_time_sliced_;
   bool time_sliced_ = false;
   bool primary_retained_ = false;

@@ -5,8 +5,9 @@
 namespace hr::mem::device {
 namespace {
 
-// The bus id alone: whether processes are time-sliced on the device does not matter here.
-constexpr std::uint64_t kBusId = (std::uint64_t{1} << 63) - 1;
+// The identity alone: whether processes are time-sliced on the device does not matter here.
+constexpr std::uint64_t kIdentity = (std::uint64_t{1} << 63) - 1;
+constexpr int kBusIdBits = 48;  // 32 for the domain
 
 }  // namespace
 
@@ -19,13 +20,23 @@ std::uint64_t pci_bus_id_of(int device) noexcept {
          static_cast<std::uint64_t>(device_number);
 }
 
+std::uint64_t identity_of(int device) noexcept {
+  Uuid uuid{};
+  std::uint64_t mixed = 0;  // FNV-1a
+  if (driver().device_uuid != nullptr && driver().device_uuid(&uuid, device) == kSuccess) {
+    mixed = 0xcbf29ce484222325;
+    for (const unsigned char byte : uuid.bytes) mixed = (mixed ^ byte) * 0x100000001b3;
+  }
+  return (mixed << kBusIdBits & kIdentity) | pci_bus_id_of(device);
+}
+
 bool has_atomics(const Context& context, std::uint64_t locality) noexcept {
-  const std::uint64_t wanted = locality & kBusId;
-  if ((context.locality() & kBusId) == wanted) return true;
+  const std::uint64_t wanted = locality & kIdentity;
+  if ((context.locality() & kIdentity) == wanted) return true;
   int devices = 0;
   if (driver().peer_attribute == nullptr || driver().device_get_count(&devices) != kSuccess) return false;
   for (int device = 0; device < devices; ++device) {
-    if (pci_bus_id_of(device) != wanted) continue;
+    if (identity_of(device) != wanted) continue;
     int able = 0;
     return driver().peer_attribute(&able, kPeerHasAtomics, context.device(), device) == kSuccess && able != 0;
   }
