@@ -15,6 +15,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/log.hpp"
 #include "base/own_files.hpp"
 
 namespace hr {
@@ -58,6 +59,28 @@ bool opens_for_siblings() {
   return opens;
 }
 
+// Beginning of the paths that the system shows for files in no directory.
+constexpr std::string_view kNoDirectory = "/memfd:";
+
+// Creates a file in no directory. Returns its descriptor; -1 on failure.
+int open_in_no_directory(const char* name) {
+  constexpr unsigned kNeverExecuted = 8;  // MFD_NOEXEC_SEAL, which some systems require and old ones do not know
+  int file = ::memfd_create(name, MFD_CLOEXEC | kNeverExecuted);
+  if (file < 0 && errno == EINVAL) file = ::memfd_create(name, MFD_CLOEXEC);
+  if (file >= 0) static_cast<void>(::fchmod(file, 0600));  // check_own_file() would refuse it otherwise
+  return file;
+}
+
+// Returns the free space of a directory in bytes; the largest number if it is unknown or has no limit.
+unsigned long long space_in(const std::string& directory) {
+  struct statvfs space{};
+  if (::statvfs(directory.c_str(), &space) != 0 || space.f_blocks == 0)
+    return std::numeric_limits<unsigned long long>::max();
+  return static_cast<unsigned long long>(space.f_bavail) * space.f_frsize;
+}
+
+bool room_noted = false;
+
 }  // namespace
 
 std::size_t largest_file() noexcept {
@@ -77,6 +100,10 @@ Status SharedFile::error(const char* what, std::size_t wanted, int code) const {
   const bool foreign = file_ >= 0 && path_.starts_with(kProcesses);
   const std::string path = place_of(foreign ? "/proc/self/fd/" + std::to_string(file_) : path_);
   const std::string directory = path.substr(0, path.rfind('/'));
+  if (path.starts_with(kNoDirectory)) {
+    return fail(Errc::kOther, "could not %s shared memory: %s (%zu KiB wanted). Free memory, or %s", what,
+                std::strerror(code), wanted / 1024, remedy_);
+  }
   constexpr const char* kElsewhere = "or place the file elsewhere with HEADRACE_SHM_DIR=<directory>";
   if (code == EROFS || code == EACCES || code == EPERM) {
     return fail(
@@ -120,11 +147,34 @@ Status SharedFile::create(const std::string& path, std::size_t bytes, std::size_
   return fill(reserved);
 }
 
-Status SharedFile::create_hidden(const std::string& path, std::size_t bytes, std::size_t reserved) {
+// Opens a new file without a name, and sets path_. Returns its descriptor; -1 if it has to have a name.
+int SharedFile::open_hidden(const std::string& path, std::size_t bytes, Room room) {
+  if (names_needed || !opens_for_siblings()) return -1;
   const std::string directory = path.substr(0, path.rfind('/') + 1);
-  if (!names_needed && opens_for_siblings()) file_ = ::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  if (file_ < 0) return create(path, bytes, reserved);
+  const unsigned long long space =
+      room == Room::kAnywhere ? space_in(directory) : std::numeric_limits<unsigned long long>::max();
   path_ = path;
+  int file = -1;
+  int reason = ENOSPC;
+  if (bytes <= space) {
+    file = ::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    reason = errno;
+    // The last two: the file system requires names.
+    if (file >= 0 || room == Room::kDirectory || reason == EOPNOTSUPP || reason == EISDIR) return file;
+  }
+  const std::string name = path.substr(directory.size());
+  file = open_in_no_directory(name.c_str());
+  if (file < 0) return -1;
+  path_ = std::string(kNoDirectory) + name;
+  log::note_once(room_noted, "shared memory is not in %s: %s (up to %zu KiB wanted, %llu KiB free)",
+                 directory.substr(0, directory.size() - 1).c_str(), std::strerror(reason), bytes / 1024,
+                 space_in(directory) / 1024);
+  return file;
+}
+
+Status SharedFile::create_hidden(const std::string& path, std::size_t bytes, std::size_t reserved, Room room) {
+  file_ = open_hidden(path, bytes, room);
+  if (file_ < 0) return create(path, bytes, reserved);
   bytes_ = bytes;
   hidden_ = true;
   return fill(reserved);
@@ -215,8 +265,14 @@ std::string SharedFile::name_of(std::int64_t process, int descriptor) {
   return std::string(kProcesses) + std::to_string(process) + "/fd/" + std::to_string(descriptor);
 }
 
+bool SharedFile::in_no_directory() const noexcept { return path_.starts_with(kNoDirectory); }
+
 Status SharedFile::give_name() {
   if (!hidden_) return kOk;
+  if (in_no_directory()) {
+    file_ = -1;
+    return kOk;
+  }
   if (::linkat(AT_FDCWD, name().c_str(), AT_FDCWD, path_.c_str(), AT_SYMLINK_FOLLOW) != 0)
     return error("name", bytes_, errno);
   hidden_ = false;

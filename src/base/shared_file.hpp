@@ -21,6 +21,11 @@ namespace hr {
 
 class SharedFile {
  public:
+  // Permitted place of a file without a name. kAnywhere: if the directory has no space for all its bytes, or this
+  // process cannot create files there, the file is in no directory (memfd_create()), where only the system's memory
+  // limits it. Not for as many bytes as a program asks for: the system ends processes if its memory is used up.
+  enum class Room { kDirectory, kAnywhere };
+
   // `remedy`: advice for the error message, besides freeing space; a clause, e.g. "make rings smaller with ...".
   explicit SharedFile(const char* remedy) noexcept : remedy_(remedy) {}
   SharedFile(const SharedFile&) = delete;
@@ -33,7 +38,7 @@ class SharedFile {
   // Creates and maps a file without a name in the directory, so that nothing remains however this process ends. While
   // the file is open, others attach() to it by the name of its descriptor. The file does get a name if the directory's
   // file system requires one, or if others might not have access through the descriptor.
-  Status create_hidden(const std::string& path, std::size_t bytes, std::size_t reserved);
+  Status create_hidden(const std::string& path, std::size_t bytes, std::size_t reserved, Room room = Room::kDirectory);
   // Sets whether files need names because the processes that share them do not see each other under their pids. Applies
   // to files created from now on.
   static void need_names(bool need) noexcept;
@@ -50,8 +55,11 @@ class SharedFile {
   [[nodiscard]] std::string name() const;
   [[nodiscard]] static std::string name_of(std::int64_t process, int descriptor);
   [[nodiscard]] bool hidden() const noexcept { return hidden_; }
+  // True if the file is in no directory, and so can have no name.
+  [[nodiscard]] bool in_no_directory() const noexcept;
   [[nodiscard]] int descriptor() const noexcept { return file_; }
-  // Gives a hidden file the name that create_hidden() was called with.
+  // Gives a hidden file the name that create_hidden() was called with. A file that can have no name keeps its
+  // descriptor, and others can attach while this process lives.
   Status give_name();
   // Backs a range with memory, so that a lack of memory is an error now and not a bus error later.
   Status reserve(std::size_t offset, std::size_t bytes);
@@ -64,6 +72,7 @@ class SharedFile {
 
  private:
   Status open(const std::string& path, int flags, const char* what, std::size_t bytes);
+  int open_hidden(const std::string& path, std::size_t bytes, Room room);
   Status fill(std::size_t reserved);
   Status map();
   Status map_all(std::size_t least);

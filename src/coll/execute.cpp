@@ -17,6 +17,10 @@ constexpr std::uint32_t kAgreedSize =
            Operation::kReduce, Operation::kAllreduce, Operation::kReduceScatter, Operation::kReduceScatterBlock,
            Operation::kScan, Operation::kExscan);
 
+// Operations in which only the root may be in place.
+constexpr std::uint32_t kRooted =
+    serves(Operation::kGather, Operation::kGatherv, Operation::kScatter, Operation::kScatterv, Operation::kReduce);
+
 // True if the buffer is a single view, on a device.
 bool on_device(const Blocks& blocks) noexcept { return !blocks.none() && blocks.all().where.is_device(); }
 
@@ -26,7 +30,7 @@ Query query_of(const Call& call, AddressExchange exchange) {
   query.bytes = call.bytes;
   query.ranks = call.size();
   query.inter = call.members->is_inter();
-  query.in_place = call.in_place;
+  query.in_place = call.in_place && (kRooted & serves(call.operation)) == 0;
   if (call.op != nullptr) {
     const View& vector = contribution(call);
     query.commutative = call.op->commutative();
@@ -70,15 +74,19 @@ PlanKey key_of(const Call& call, AddressExchange exchange) noexcept {
   return key;
 }
 
-[[gnu::noinline, gnu::cold]] const Algorithm* make_plan(const Call& call, const PlanKey& key, Status* status,
-                                                        AddressExchange exchange) {
+const Algorithm* select_for(const Call& call, Status* status, AddressExchange exchange) {
   const Algorithm* algorithm = select(query_of(call, exchange));
   if (algorithm == nullptr) {
     *status = fail(Errc::kUnsupportedOperation, "no algorithm of %s serves %s", name(call.operation),
                    call.members->is_inter() ? "an intercommunicator" : "these arguments");
-  } else {
-    call.members->plans().keep(key, algorithm);
   }
+  return algorithm;
+}
+
+[[gnu::noinline, gnu::cold]] const Algorithm* make_plan(const Call& call, const PlanKey& key, Status* status,
+                                                        AddressExchange exchange) {
+  const Algorithm* algorithm = select_for(call, status, exchange);
+  if (algorithm != nullptr) call.members->plans().keep(key, algorithm);
   return algorithm;
 }
 
@@ -127,6 +135,8 @@ const Algorithm* choose(const Call& call, Status* status, AddressExchange exchan
   const Algorithm* planned = call.members->plans().find(key);
   return planned != nullptr ? planned : make_plan(call, key, status, exchange);
 }
+
+const Algorithm* choose_apart(const Call& call, Status* status) { return select_for(call, status, {}); }
 
 namespace {
 

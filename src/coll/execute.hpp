@@ -30,6 +30,8 @@ struct AddressExchange {
 
 // Returns the algorithm for the call; null if there is an error, which is in *status.
 [[nodiscard]] const Algorithm* choose(const Call& call, Status* status, AddressExchange exchange = {});
+// choose() for a call whose choice is not kept with its members' plans.
+[[nodiscard]] const Algorithm* choose_apart(const Call& call, Status* status);
 // Executes the call with the algorithm; both must outlive the task. `buffers`: with kInPlace, the task uses the
 // program's device data where it is (reductions: host copies, unless the algorithm works on devices); with kPinned,
 // pinned copies.
@@ -44,21 +46,19 @@ enum class Buffers : std::uint8_t { kInPlace, kPinned };
 void enqueue(Call& call);
 [[nodiscard]] p2p::Task execute_enqueued(const Call& call);
 
-// An operation's turn in its segment (shared/segment.hpp). The turn ends with the guard's scope, if end_turn() did not
-// end it before.
+// An operation's turn in its segment (shared/segment.hpp). The turn ends with the guard's scope, if it has not ended
+// before.
 class TurnGuard {
  public:
-  explicit TurnGuard(shared::Segment& segment) noexcept : segment_(&segment) {}
+  explicit TurnGuard(const Call& call) noexcept : segment_(*call.segment), sequence_number_(call.sequence_number) {}
   TurnGuard(const TurnGuard&) = delete;
   TurnGuard& operator=(const TurnGuard&) = delete;
   ~TurnGuard() { end_turn(); }
-  void end_turn() noexcept {
-    if (segment_ != nullptr) segment_->end_turn();
-    segment_ = nullptr;
-  }
+  void end_turn() noexcept { segment_.end_turn(sequence_number_); }
 
  private:
-  shared::Segment* segment_;
+  shared::Segment& segment_;
+  std::uint64_t sequence_number_;
 };
 
 }  // namespace hr::coll

@@ -20,10 +20,12 @@
   X(bcast_device_push)             \
   X(gather_binomial)               \
   X(gather_cells)                  \
+  X(gather_cells_lengths)          \
   X(gather_hosts)                  \
   X(gather_linear)                 \
   X(scatter_binomial)              \
   X(scatter_cells)                 \
+  X(scatter_cells_places)          \
   X(scatter_hosts)                 \
   X(scatter_linear)                \
   X(allgather_bruck)               \
@@ -36,6 +38,7 @@
   X(alltoall_in_place)             \
   X(alltoall_slots)                \
   X(alltoall_cells)                \
+  X(alltoall_cells_places)         \
   X(alltoall_hosts)                \
   X(alltoall_leader)               \
   X(alltoall_linear)               \

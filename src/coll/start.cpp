@@ -49,7 +49,7 @@ Task execute_in_turn(const Call& call) {
   if (defers_to_thread(call)) co_await shared::when(next);
   HasTurn has_turn{call};
   HR_CO_UNTIL(call, has_turn);
-  TurnGuard turn(segment);
+  TurnGuard turn(call);
   Status status = kOk;
   const Algorithm* algorithm = nullptr;
   AddressExchange exchange;
@@ -129,6 +129,7 @@ class PendingCall final : public p2p::TaskFactory {
       : call_(call), comm_(Ref<Communicator>::share(call.comm)), op_(Ref<Op>::share(call.op)) {
     keep(call_.send, send_);
     keep(call_.recv, recv_);
+    if (call_.persistent) persistence_.claim_memory(call_);
   }
   // Begins the call; not for persistent calls.
   Task begin_now() { return begin(call_); }
@@ -217,7 +218,7 @@ Status run(Call& call) {
                      !begins_with_address_exchange(call);
   const Algorithm* algorithm = ready ? choose(call, &status) : nullptr;
   if (algorithm == nullptr || !call.segment->is_open(algorithm->needs)) return p2p::run_blocking(execute_in_turn(call));
-  TurnGuard turn(*call.segment);
+  TurnGuard turn(call);
   if (algorithm->needs == Sharing::kNone) turn.end_turn();
   return p2p::run_blocking(execute(call, algorithm));
 }

@@ -22,6 +22,7 @@ struct DeleteSelection {
 struct State {
   std::unique_ptr<Selection, DeleteSelection> selection;  // null before first use
   std::uint64_t files_made = 0;                           // number of shared memory files created; part of their names
+  int own_segments = 0;  // number of persistent requests that have claimed memory of their own
   AlgorithmIndexes algorithm_indexes;
   bool sharing_failed = false;  // true once a failure to share memory has been logged
 };

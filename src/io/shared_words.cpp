@@ -75,7 +75,8 @@ Task SharedWords::share(comm::Members members, bool* shared) {
   Whereabouts place;
   if (members.me == 0) {
     place.number = state().shared_files++;
-    place.made = opened(memory_.create_hidden(path_of(members.procs[0], place.number), kBytes, kBytes));
+    place.made = opened(
+        memory_.create_hidden(path_of(members.procs[0], place.number), kBytes, kBytes, SharedFile::Room::kAnywhere));
     if (memory_.hidden()) place.process = ::getpid(), place.descriptor = memory_.descriptor();
   }
   Task telling = comm::broadcast(members, 0, &place, sizeof place);

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <optional>
 
+#include "base/log.hpp"
 #include "base/machine.hpp"
 #include "base/ranges.hpp"
 #include "topo/allowed_cpus.hpp"
@@ -105,8 +107,27 @@ Status open(const std::string& source, Topology* topology) {
               source.c_str());
 }
 
+// True if the system describes its processors; a container without /sys does not.
+bool system_describes_processors() {
+  return ::access("/sys/devices/system/cpu/cpu0/topology", R_OK) == 0 || ::access("/sys/bus/cpu/devices", R_OK) == 0;
+}
+
+// hwloc then asks the processors themselves, or knows no more than their number. Its own message would be printed
+// whatever the setting `verbose` is.
+int load_without_description(Topology& topology) {
+  constexpr const char* kHide = "HWLOC_HIDE_ERRORS";
+  const bool mine = ::getenv(kHide) == nullptr;
+  if (mine) ::setenv(kHide, "2", 1);
+  const int code = hwloc_topology_load(topology.get());
+  if (mine) ::unsetenv(kHide);
+  log::write(log::Level::kNote,
+             "the system describes no processors in /sys: caches, memories and devices may be unknown");
+  return code;
+}
+
 Status load(const std::string& source, Topology& topology) {
-  if (hwloc_topology_load(topology.get()) == 0) return kOk;
+  const bool described = !source.empty() || system_describes_processors();
+  if ((described ? hwloc_topology_load(topology.get()) : load_without_description(topology)) == 0) return kOk;
   if (source.empty()) return fail(Errc::kOther, "hwloc cannot read this machine: %s", std::strerror(errno));
   return fail(Errc::kOther, "machine %s: hwloc cannot load it; is the file complete?", source.c_str());
 }

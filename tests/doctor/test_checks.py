@@ -29,7 +29,7 @@ class Shm(MachineTest):
 
     def test_room(self):
         for id_, level, size, free in (("shm.room", "ok", 8 * GIB, 4 * GIB), ("shm.small", "warning", 4 << 20, 4 << 20),
-                                       ("shm.full", "error", 8 * GIB, 4096), ("shm.nearly-full", "warning", 8 * GIB, GIB // 2)):
+                                       ("shm.full", "warning", 8 * GIB, 4096), ("shm.nearly-full", "warning", 8 * GIB, GIB // 2)):
             with self.subTest(id=id_):
                 self.facts.space = lambda path, size=size, free=free: Space(size, free)
                 self.assert_found(id_, level)

@@ -411,23 +411,50 @@ class Limits(LaunchTest):
 
 
 class SharedMemory(LaunchTest):
-    """Every rank gives the same message: it names file, cause and remedy."""
+    """A /dev/shm that is too small or cannot be written: jobs use memory outside it, and one process says so."""
 
-    def mounted(self, options, ranks=2, hosts=1, way="work"):
+    NOTE = "shared memory is not in /dev/shm"
+    # Gives each rank process ids of its own. Ranks then need files with names, and every rank gives the same message, which names
+    # file, cause and remedy.
+    APART = "unshare --pid --fork"
+
+    def mounted(self, options, ranks=2, hosts=1, way="work", wrapper=""):
         script = (f"mount -t tmpfs {options} tmpfs /dev/shm && "
-                  f"exec {MPIEXEC} --timeout 30 -n {ranks} --as-hosts {hosts} {LAST_WORDS} {way}")
+                  f"exec {MPIEXEC} --timeout 30 -n {ranks} --as-hosts {hosts} {wrapper} {LAST_WORDS} {way}")
         if subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode != 0:
             self.skipTest("no mount namespace can be made here")
-        return subprocess.run(["unshare", "-m", "sh", "-c", script], capture_output=True, text=True, timeout=60, check=False)
+        return subprocess.run(["unshare", "-m", "sh", "-c", script], capture_output=True, text=True, timeout=60, check=False,
+                              env={**os.environ, "HEADRACE_VERBOSE": "1"})
+
+    def assert_works(self, result, ranks, why):
+        self.assert_ended(result, 0)
+        self.assertEqual(sorted(result.stdout.splitlines()), [f"ok {rank}/{ranks}" for rank in range(ranks)])
+        notes = [line for line in result.stderr.splitlines() if self.NOTE in line]
+        self.assertEqual(len(notes), 1, result.stderr)
+        self.assertIn(why, notes[0])
 
     def test_read_only(self):
+        self.assert_works(self.mounted("-o ro"), 2, "Read-only file system")
+
+    def test_tiny(self):
+        self.assert_works(self.mounted("-o size=36k", 4), 4, "No space left on device")
+
+    def test_too_small_for_all_pairs(self):
+        self.assert_works(self.mounted("-o size=2m", 4), 4, "No space left on device")
+
+    def test_large_enough(self):
+        result = self.mounted("-o size=1g", 4)
+        self.assert_ended(result, 0)
+        self.assertNotIn(self.NOTE, result.stderr)
+
+    def test_read_only_and_apart(self):
         for _ in range(3):
-            result = self.mounted("-o ro")
+            result = self.mounted("-o ro", wrapper=self.APART)
             self.assertNotEqual(result.returncode, 0)
             self.assertRegex(result.stderr, r"/dev/shm/headrace\.\S+: Read-only file system.*HEADRACE_SHM_DIR")
 
-    def test_tiny(self):
-        result = self.mounted("-o size=40k", 4)
+    def test_tiny_and_apart(self):
+        result = self.mounted("-o size=40k", 4, wrapper=self.APART)
         self.assertNotEqual(result.returncode, 0)
         self.assertIn("No space left on device", result.stderr)
         self.assertIn("free in /dev/shm", result.stderr)
@@ -439,8 +466,33 @@ class SharedMemory(LaunchTest):
                 "Reduce", "Allreduce", "Scan", "Exscan", "Reduce_scatter"]
         for way in ways:
             with self.subTest(way):
-                result = self.mounted("-o size=64k", 6, 2, f"MPI_{way}")
+                result = self.mounted("-o size=64k", 6, 2, f"MPI_{way}", self.APART)
                 self.assertIn(f"MPI_{way}: MPI_ERR_OTHER: could not reserve memory", result.stderr)
+
+
+class Processors(LaunchTest):
+    """A system that does not describe its processors, and processors that the job may not use."""
+
+    def assert_one_note(self, command, words):
+        for verbose, count in (("0", 0), ("1", 1)):
+            with self.subTest(verbose):
+                result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False,
+                                        env={**os.environ, "HEADRACE_VERBOSE": verbose})
+                self.assert_ended(result, 0)
+                self.assertEqual(sorted(result.stdout.splitlines()), ["ok 0/2", "ok 1/2"])
+                self.assertEqual(len(result.stderr.splitlines()), count, result.stderr)
+                self.assertEqual(result.stderr.count(words), count, result.stderr)
+
+    def test_no_description(self):
+        if subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode != 0:
+            self.skipTest("no mount namespace can be made here")
+        script = f"mount -t tmpfs tmpfs /sys && exec {MPIEXEC} --timeout 30 -n 2 {LAST_WORDS} work"
+        self.assert_one_note(["unshare", "-m", "sh", "-c", script], "describes no processors")
+
+    def test_one_that_may_be_used(self):
+        cpu = str(max(os.sched_getaffinity(0)))
+        self.assert_one_note(["taskset", "-c", cpu, MPIEXEC, "--timeout", "30", "-n", "2", LAST_WORDS, "work"],
+                             f"2 ranks of this host may run only on CPU {cpu}")
 
 
 class Network(LaunchTest):

@@ -84,8 +84,7 @@ class Step {
   [[nodiscard]] Task run() { return members_ != nullptr ? execute_enqueued(call) : Task(); }
   // Ends the step's turn without running it, so that later operations of its members do not wait for it.
   void skip() noexcept {
-    const bool waits = members_ != nullptr && call.segment != nullptr;
-    if (waits && call.segment->is_turn_of(call.sequence_number)) call.segment->end_turn();
+    if (members_ != nullptr && call.segment != nullptr) call.segment->end_turn(call.sequence_number);
   }
 
   Call call;

@@ -45,14 +45,19 @@ inline void publish_data(const Call& call, FlagLines& own, std::size_t bytes) no
   return kOk;
 }
 
+// Checks the length of the data that a member has published for this process.
+[[nodiscard]] inline Status expect_bytes(const Call& call, int rank, std::uint64_t given, std::size_t expected) {
+  if (given == expected) [[likely]]
+    return kOk;
+  return fail(Errc::kTruncate, "%s: rank %d gave %llu bytes where this process expects %zu", name(call.operation), rank,
+              static_cast<unsigned long long>(given), expected);
+}
+
 // Unpacks part of a member's published data into a view. `bytes`: length of all that data; `offset`: start of the part.
 [[nodiscard]] inline Status take_part(const Call& call, int rank, std::size_t bytes, std::size_t offset,
                                       const View& data) {
   FlagLines& lines = flag_lines_of(call, rank);
-  if (lines.head.bytes != bytes) [[unlikely]] {
-    return fail(Errc::kTruncate, "%s: rank %d gave %llu bytes where this process expects %zu", name(call.operation),
-                rank, static_cast<unsigned long long>(lines.head.bytes), bytes);
-  }
+  HR_TRY(expect_bytes(call, rank, lines.head.bytes, bytes));
   return layout::unpack(data, 0, data.packed, lines.data(bytes) + offset);
 }
 

@@ -93,7 +93,7 @@ Task Segment::open(Sharing part) {
   FileLocation location;
   if (rank_ == 0) {
     const std::uint64_t number = state().files_made++;
-    if (opened(file.create_hidden(path_of(procs[0], number), bytes, bytes))) {
+    if (opened(file.create_hidden(path_of(procs[0], number), bytes, bytes, SharedFile::Room::kAnywhere))) {
       location.number = number;
       buffered_.take(bytes);
     }

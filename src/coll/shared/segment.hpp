@@ -28,8 +28,8 @@
 // All members make the same decisions: they agree on the parts that are open or have failed, and an operation chooses
 // its algorithm only when its turn has come.
 //
-// A persistent operation whose buffers are all on devices has its own segment, in which each start takes a sequence
-// number, because processes may start different requests in different orders.
+// A persistent operation has its own segment, if any, in which each start takes a sequence number, because processes
+// may start different requests in different orders (persistence.hpp).
 //
 // Owner: the Members, or the persistent request. Threads: library lock.
 #pragma once
@@ -114,8 +114,10 @@ class Segment {
   // --- Order ---
   std::uint64_t take_sequence_number() noexcept { return next_sequence_number_++; }
   [[nodiscard]] bool is_turn_of(std::uint64_t sequence_number) const noexcept { return sequence_number == turn_; }
-  // Ends the current turn's operation on this process.
-  void end_turn() noexcept {
+  // Ends an operation's turn on this process, unless it has ended already. An algorithm may call this as soon as it
+  // has read all that it needs from the segment, so that its messages do not delay later operations.
+  void end_turn(std::uint64_t sequence_number) noexcept {
+    if (!is_turn_of(sequence_number)) return;
     ++turn_;
     if (blocks_ != nullptr) control(rank_).finished.value.store(turn_, std::memory_order_release);
   }

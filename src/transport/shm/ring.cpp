@@ -19,6 +19,7 @@ std::size_t ring_footprint(std::size_t payload_bytes) noexcept {
 
 void Producer::see_consumed() noexcept {
   cells_consumed_ = reader_.load(memory_->cells_consumed, cells_consumed_);
+  find_end();
   bytes_consumed_ = memory_->bytes_consumed.load(std::memory_order_acquire);
 }
 

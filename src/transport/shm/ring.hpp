@@ -7,8 +7,9 @@
 // when its sequence equals the lap of its index, so nothing is ever cleared and stale bytes cannot be mistaken for a
 // message.
 //
-// The byte ring need not be backed by memory from the start: a producer uses as much as is known to be backed, and
-// reports how much more it needs (wanted()). If there is no more, it continues with a smaller ring (settle()).
+// Neither the cells nor the byte ring need be backed by memory from the start: a producer uses as much as is known to
+// be backed, and reports how much more it needs (wants_cells(), wanted()). If there is no more for the byte ring, it
+// continues with a smaller one (settle()). The cell after the last message is always backed, as the consumer polls it.
 //
 // If the two processes take turns, the next cell's line is prefetched when it is this side's turn, and the payload
 // is demoted towards the reader (base/cache_hints.hpp). If the reader is so far away that one transfer of a line
@@ -75,6 +76,10 @@ struct RingMemory {
   [[nodiscard]] std::byte* payload() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
 };
 
+// Returns the size of the first `cells` cells, and everything before them.
+constexpr std::size_t cells_footprint(std::uint64_t cells) noexcept {
+  return offsetof(RingMemory, cells) + static_cast<std::size_t>(cells) * sizeof(Cell);
+}
 // Returns the size of the shared memory of one ring with this much payload space, a multiple of the page size.
 std::size_t ring_footprint(std::size_t payload_bytes) noexcept;
 
@@ -85,9 +90,12 @@ class Producer {
  public:
   Producer(RingMemory* memory, std::size_t payload_bytes) noexcept : Producer(memory, payload_bytes, payload_bytes) {}
   // `usable`: number of bytes at the start of the byte ring that are backed by memory. `exchange_buffers`: may be null.
+  // `cells`: number of cells that are backed.
   Producer(RingMemory* memory, std::size_t payload_bytes, std::size_t usable,
-           ExchangeBuffers* exchange_buffers = nullptr) noexcept
-      : memory_(memory), exchange_buffers_(exchange_buffers), payload_bytes_(payload_bytes), usable_(usable) {}
+           ExchangeBuffers* exchange_buffers = nullptr, std::uint64_t cells = kCells) noexcept
+      : memory_(memory), exchange_buffers_(exchange_buffers), payload_bytes_(payload_bytes), usable_(usable) {
+    back_cells(cells);
+  }
 
   // False if there is no space.
   bool send(const Header& header, const void* payload, std::size_t bytes) noexcept {
@@ -101,7 +109,7 @@ class Producer {
   // according to the progress of the consumer that was last seen.
   [[gnu::always_inline]] bool send_short(const Header& header, const void* payload, std::size_t bytes) noexcept {
     const std::uint64_t at = next_cell_;
-    if (bytes > kShortBytes || at - cells_consumed_ >= kCells) [[unlikely]]
+    if (bytes > kShortBytes || at >= cells_end_) [[unlikely]]
       return false;
     copy_short(memory_->cells[at % kCells].data, static_cast<const std::byte*>(payload), bytes);
     publish(at, header, bytes);
@@ -138,6 +146,15 @@ class Producer {
     usable_ = usable;
     wanted_ = 0;
   }
+  // True if the last message was refused because its cell has no memory.
+  [[nodiscard]] bool wants_cells() const noexcept { return next_cell_ >= last_backed_; }
+  // Records that the first `cells` cells are backed.
+  void back_cells(std::uint64_t cells) noexcept {
+    backed_ = cells;
+    last_backed_ = cells < kCells ? cells - 1 : ~std::uint64_t{0};
+    find_end();
+  }
+  [[nodiscard]] std::uint64_t backed_cells() const noexcept { return backed_; }
   // Records that there is no more memory: the byte ring shrinks to its usable part as soon as it is empty.
   void settle() noexcept {
     settles_ = true;
@@ -147,11 +164,12 @@ class Producer {
  private:
   static constexpr std::uint64_t kAhead = 8;
   bool cell_free() noexcept {
-    if (next_cell_ - cells_consumed_ < kCells) [[likely]]
+    if (next_cell_ < cells_end_) [[likely]]
       return true;
     see_consumed();
-    return next_cell_ - cells_consumed_ < kCells;
+    return next_cell_ < cells_end_;
   }
+  void find_end() noexcept { cells_end_ = std::min(cells_consumed_ + kCells, last_backed_); }
   // Publishes cell `at`, the next one, whose data has been written.
   void publish(std::uint64_t at, const Header& header, std::size_t bytes) noexcept {
     RingMemory& memory = *memory_;
@@ -194,6 +212,9 @@ class Producer {
   std::uint64_t next_byte_ = 0;
   std::uint64_t lap_start_ = 0;       // total bytes used before this lap of the byte ring
   std::uint64_t cells_consumed_ = 0;  // last seen
+  std::uint64_t cells_end_ = 0;       // first cell that may not be written, according to the above
+  std::uint64_t last_backed_ = 0;     // last cell that is backed; far away once all are
+  std::uint64_t backed_ = 0;          // number of cells that are backed
   std::uint64_t bytes_consumed_ = 0;  // last seen
   ReaderDistance reader_;
   Place reserved_{};  // reserved location of a payload longer than a cell

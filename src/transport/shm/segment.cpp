@@ -16,6 +16,7 @@ constexpr std::size_t kWords = 64;
 
 // Time within which processes that were started together normally attach.
 constexpr double kSettleSeconds = 1;
+constexpr double kSettleSecondsWithoutName = 10;  // if they cannot attach once the creator has ended
 constexpr unsigned kSettlePauseMicroseconds = 100;
 
 // Head of the file.
@@ -61,7 +62,7 @@ Status Segment::enter_area(Segment& whole, int channel) {
 
 Status Segment::create(const std::string& path, const Sizes& sizes) {
   lay_out(sizes);
-  HR_TRY(file_.create_hidden(path, bytes_of(sizes), control_bytes_));
+  HR_TRY(file_.create_hidden(path, bytes_of(sizes), control_bytes_, SharedFile::Room::kAnywhere));
   count_attached();
   return kOk;
 }
@@ -101,7 +102,7 @@ bool Segment::all_attached() const noexcept {
 
 void Segment::settle() noexcept {
   if (!file_.hidden()) return;
-  const double deadline = now_seconds() + kSettleSeconds;
+  const double deadline = now_seconds() + (file_.in_no_directory() ? kSettleSecondsWithoutName : kSettleSeconds);
   while (!all_attached()) {
     if (now_seconds() < deadline) {
       ::usleep(kSettlePauseMicroseconds);
@@ -113,8 +114,12 @@ void Segment::settle() noexcept {
   }
 }
 
-Status Segment::reserve(int receiver, int sender, std::size_t payload_bytes) {
-  return memory_->reserve(base_ + ring_offset(receiver, sender), ring_footprint(payload_bytes));
+Status Segment::reserve_cells(int receiver, int sender, std::uint64_t cells) {
+  return memory_->reserve(base_ + ring_offset(receiver, sender), cells_footprint(cells));
+}
+
+Status Segment::reserve_payload(int receiver, int sender, std::size_t bytes) {
+  return memory_->reserve(base_ + ring_offset(receiver, sender) + sizeof(RingMemory), bytes);
 }
 
 Status Segment::reserve_exchange_buffer(int one, int other, int index) {

@@ -3,11 +3,11 @@
 // with its own doorbells, rings and exchange buffers (Transport::make_channel()).
 //
 // The file is sparse. A ring gets memory when its sender first connects, and more when it first needs more; a staging
-// area gets memory when its process first stages data. The memory is reserved (reserve()), so that a full /dev/shm is
-// an error and not a bus error later. The lowest rank on the node creates the file, without a name wherever possible,
-// so that it is never left behind when processes die. The others open it through the creator's descriptor, which the
-// creator keeps until all have attached (settle()). If the file needs a name, the last process to attach unlinks it.
-// Owner: the shm transport. Threads: library lock.
+// area gets memory when its process first stages data. The memory is reserved (reserve()), so that a lack of it is an
+// error and not a bus error later. The lowest rank on the node creates the file, without a name wherever possible, so
+// that it is never left behind when processes die; and in no directory if /dev/shm has no space for all of it. The
+// others open it through the creator's descriptor, which the creator keeps until all have attached (settle()). If the
+// file needs a name, the last process to attach unlinks it. Owner: the shm transport. Threads: library lock.
 #pragma once
 
 #include <cstddef>
@@ -54,8 +54,9 @@ class Segment {
   // the file gets the name that was passed to create().
   void settle() noexcept;
 
-  // Backs the first `payload_bytes` of the ring's payload, and everything before them, with memory.
-  Status reserve(int receiver, int sender, std::size_t payload_bytes);
+  // Back the first cells of a ring, or the first bytes of its payload, with memory.
+  Status reserve_cells(int receiver, int sender, std::uint64_t cells);
+  Status reserve_payload(int receiver, int sender, std::size_t bytes);
   // Backs an exchange buffer of two processes with memory.
   Status reserve_exchange_buffer(int one, int other, int index);
   Status reserve_staging(int process);

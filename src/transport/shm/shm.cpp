@@ -28,13 +28,17 @@
 namespace hr::transport::shm {
 namespace {
 
-// Returns the initial payload space of a ring. The rest gets memory when first needed, so that a pair that exchanges
-// little data uses little memory, and its first message is sent soon. Every page of fresh memory takes time, so with
-// many processes, the space is the rest of the cells' last page.
-constexpr std::size_t first_bytes_for(int processes) {
-  constexpr std::size_t kPage = 4096;
-  return processes <= 16 ? 16384 : kPage - sizeof(RingMemory) % kPage;
+// A ring gets the rest of its memory when first needed, so that a pair that exchanges little data uses little memory,
+// and its first message is sent soon. Every page of fresh memory takes time, so with many processes, a ring begins as
+// one page.
+constexpr int kFewProcesses = 16;
+constexpr std::size_t kPage = 4096;
+constexpr std::uint64_t first_cells_for(int processes) {
+  return processes <= kFewProcesses ? kCells : (kPage - cells_footprint(0)) / sizeof(Cell);
 }
+constexpr std::size_t first_bytes_for(int processes) { return processes <= kFewProcesses ? 16384 : 0; }
+// Least payload space of a ring that has any: the rest of the cells' last page.
+constexpr std::size_t kLeastPayload = kPage - sizeof(RingMemory) % kPage;
 // Maximum number of processes on the node for rings to get their memory already in MPI_Init, where no message waits for
 // it. With so few processes, all of them are assumed to exchange messages.
 constexpr int kReserveAtOnce = 4;
@@ -258,6 +262,7 @@ class Shm : public Transport {
   std::uint32_t connections_ = 0;  // number of bell_->connections already accepted
   int own_ = 0;                    // index on the node
   std::size_t first_bytes_ = 0;    // payload space of a new ring
+  std::uint64_t first_cells_ = 0;  // cells of a new ring
   bool direct_ = true;             // this process polls the rings of all its senders
   enum class Staging : std::uint8_t { kUnasked, kReserved, kNone } own_staging_ = Staging::kUnasked;
   Buffered buffered_{counters::Buffers::kShm};
@@ -323,6 +328,7 @@ void Shm::enter() {
   bell_->pid_probe.store(pid_probe, std::memory_order_relaxed);
   bell_->pid.store(::getpid(), std::memory_order_release);
   first_bytes_ = std::min(first_bytes_for(count), segment_.payload_bytes());
+  first_cells_ = first_cells_for(count);
   memory_ = std::make_unique<std::atomic<Memory>[]>(static_cast<std::size_t>(count));
   outgoing_.resize(static_cast<std::size_t>(count));
   incoming_of_.assign(static_cast<std::size_t>(count), -1);
@@ -345,8 +351,9 @@ Status Shm::make_channel(int number, const Handlers& handlers, std::unique_ptr<T
 Status Shm::reserve(int peer) {
   Outgoing& to = outgoing_[static_cast<std::size_t>(peer)];
   if (to.reserved) return kOk;
-  HR_TRY(segment_.reserve(peer, own_, first_bytes_));
-  buffered_.take(ring_footprint(first_bytes_));
+  HR_TRY(segment_.reserve_cells(peer, own_, first_cells_));
+  if (first_bytes_ != 0) HR_TRY(segment_.reserve_payload(peer, own_, first_bytes_));
+  buffered_.take(cells_footprint(first_cells_) + first_bytes_);
   (void)segment_.ring(peer, own_)->cells_consumed.load(std::memory_order_relaxed);  // maps the first page
   to.reserved = true;
   return kOk;
@@ -358,7 +365,7 @@ Status Shm::connect(int proc) {
   if (to.bell != nullptr) return kOk;
   HR_TRY(reserve(peer));
   to.producer = Producer(segment_.ring(peer, own_), segment_.payload_bytes(), first_bytes_,
-                         &exchange_buffers_[static_cast<std::size_t>(peer)]);
+                         &exchange_buffers_[static_cast<std::size_t>(peer)], first_cells_);
   to.bell = segment_.doorbell(peer);
   to.bell->announce(own_);
   to.eager_bytes = tuned_eager_bytes(proc);
@@ -399,9 +406,17 @@ Status Shm::send_long(int peer, const Header& header, const void* payload, std::
 // memory now or is to stay small; Status::again() if the ring is full; an error if there is no memory for the message.
 Status Shm::make_room(int peer, std::size_t bytes) {
   Producer& producer = outgoing_[static_cast<std::size_t>(peer)].producer;
+  if (producer.wants_cells()) {
+    const std::uint64_t cells = std::min<std::uint64_t>(4 * producer.backed_cells() + 3, kCells);  // whole pages
+    HR_TRY(segment_.reserve_cells(peer, own_, cells));
+    buffered_.take((cells - producer.backed_cells()) * sizeof(Cell));
+    producer.back_cells(cells);
+    return kOk;
+  }
   if (producer.wanted() == 0) return Status::again();
-  const std::size_t usable = std::min(std::max(producer.wanted(), 2 * producer.usable()), segment_.payload_bytes());
-  const Status status = segment_.reserve(peer, own_, usable);
+  const std::size_t usable =
+      std::min(std::max({producer.wanted(), 2 * producer.usable(), kLeastPayload}), segment_.payload_bytes());
+  const Status status = segment_.reserve_payload(peer, own_, usable);
   if (status.ok()) {
     buffered_.take(usable - producer.usable());
     producer.grow(usable);

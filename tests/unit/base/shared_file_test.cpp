@@ -5,9 +5,11 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <string>
+#include <utility>
 
 namespace hr {
 namespace {
@@ -45,6 +47,40 @@ TEST(SharedFile, IsOneMemoryWithoutAName) {
   EXPECT_EQ(third.data()[8191], std::byte{7});
   first.unlink();
   EXPECT_FALSE(exists(path));
+}
+
+// A directory without enough space, and one in which this process cannot create files.
+TEST(SharedFile, IsInNoDirectoryIfThereIsNoRoom) {
+  struct statvfs space{};
+  ASSERT_EQ(::statvfs("/dev/shm", &space), 0);
+  const std::size_t much = (space.f_bavail + 16) * space.f_frsize;
+  for (const auto& [path, bytes] :
+       {std::pair(path_for("no_room"), much), std::pair(std::string("/nonexistent/x"), std::size_t{8192})}) {
+    SharedFile first("");
+    ASSERT_TRUE(first.create_hidden(path, bytes, 8192, SharedFile::Room::kAnywhere).ok()) << take_detail();
+    EXPECT_TRUE(first.hidden());
+    EXPECT_TRUE(first.in_no_directory()) << path;
+    SharedFile second("");
+    ASSERT_TRUE(second.attach(first.name(), bytes).ok()) << take_detail();
+    EXPECT_EQ(second.data()[8191], std::byte{0});
+    first.data()[8191] = std::byte{7};
+    EXPECT_EQ(second.data()[8191], std::byte{7});
+    const std::string name = first.name();
+    ASSERT_TRUE(first.give_name().ok());
+    EXPECT_FALSE(exists(path));
+    SharedFile third("");
+    ASSERT_TRUE(third.attach(name, bytes).ok()) << "the creator lives";
+    EXPECT_EQ(third.data()[8191], std::byte{7});
+  }
+  SharedFile in_directory("");
+  ASSERT_TRUE(in_directory.create_hidden(path_for("room"), 8192, 8192, SharedFile::Room::kAnywhere).ok());
+  EXPECT_FALSE(in_directory.in_no_directory());
+}
+
+TEST(SharedFile, NeedsRoomInTheDirectoryUnlessToldOtherwise) {
+  SharedFile file("");
+  EXPECT_FALSE(file.create_hidden("/nonexistent/x", 8192, 8192).ok());
+  EXPECT_NE(take_detail().find("/nonexistent/x"), std::string::npos);
 }
 
 TEST(SharedFile, CannotBeMadeTwice) {

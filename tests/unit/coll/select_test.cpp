@@ -377,6 +377,65 @@ TEST_F(SelectTest, NoChoiceIsFarFromTheBestOnes) {
   }
 }
 
+// Returns the recorded cost of an algorithm on n ranks, between the records of fewer and of more ranks; 0 if it was not
+// measured.
+double recorded_cost(Operation operation, std::size_t bytes, int ranks, const std::string& algorithm) {
+  const RecordedNames& names = *std::find_if(std::begin(kRecordedNames), std::end(kRecordedNames),
+                                             [&](const auto& each) { return each.operation == operation; });
+  std::size_t at = 0;
+  while (at < names.names.size() && (names.names[at] == nullptr || algorithm != names.names[at])) ++at;
+  if (at == names.names.size()) return 0;
+  const RecordedCosts* below = nullptr;
+  const RecordedCosts* above = nullptr;
+  for (const RecordedCosts& record : kRecordedCosts) {
+    if (record.operation != operation || record.bytes != bytes || record.us[at] == 0) continue;
+    if (record.ranks <= ranks && (below == nullptr || record.ranks > below->ranks)) below = &record;
+    if (record.ranks >= ranks && (above == nullptr || record.ranks < above->ranks)) above = &record;
+  }
+  if (below == nullptr || above == nullptr || below == above) {
+    const RecordedCosts* const nearest = below != nullptr ? below : above;
+    return nearest != nullptr ? nearest->us[at] : 0;
+  }
+  const double part = static_cast<double>(ranks - below->ranks) / (above->ranks - below->ranks);
+  return below->us[at] + part * (above->us[at] - below->us[at]);
+}
+
+// No cliffs: with ranks that have a core each, an operation on n + 1 ranks takes about as long as on n, whichever side
+// of the limit of a row they are on. Sizes are those of the larger buffer, so the growth of n explains nothing.
+TEST_F(SelectTest, OneMoreRankMakesNoCliff) {
+  constexpr double kFactor = 1.5;
+  int limits = 0;
+  for (const RecordedCosts& record : kRecordedCosts) {
+    if (record.ranks != kRecordedCosts[0].ranks) continue;  // each operation and size once
+    const bool blocks = record.operation == Operation::kAllgather || record.operation == Operation::kAlltoall ||
+                        record.operation == Operation::kGather || record.operation == Operation::kScatter;
+    std::string last;
+    double before = 0;
+    for (int ranks = 31; ranks <= 66; ++ranks) {
+      const auto count = static_cast<std::size_t>(ranks);
+      Query made = query(record.operation, blocks ? (record.bytes + count - 1) / count : record.bytes, ranks);
+      made.span = made.bytes;
+      made.element = 4;
+      made.ranks_per_host = ranks;
+      made.sharing = Sharing::kDataSlots;
+      made.data_slot_bytes = 65536;
+      const std::string algorithm = chosen(made);
+      const double cost = recorded_cost(record.operation, record.bytes, ranks, algorithm);
+      const std::string what = std::string(name(record.operation)) + ", " + std::to_string(record.bytes) + " bytes, " +
+                               std::to_string(ranks) + " ranks: " + last + " to " + algorithm;
+      EXPECT_GT(cost, 0) << what;
+      if (before != 0) {
+        EXPECT_LE(cost, kFactor * before) << what;
+        EXPECT_LE(before, kFactor * cost) << what;
+      }
+      limits += !last.empty() && algorithm != last ? 1 : 0;
+      last = algorithm;
+      before = cost;
+    }
+  }
+  EXPECT_GT(limits, 0) << "no row ends between 31 and 66 ranks";
+}
+
 // On several hosts, some with several processes, operations are composed of levels if the order of operands allows
 // that.
 TEST_F(SelectTest, OverHosts) {

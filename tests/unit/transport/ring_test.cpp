@@ -74,6 +74,40 @@ TEST_F(RingFixture, CellsRunOutAndComeBack) {
   for (std::uint64_t i = 0; i <= kCells; ++i) EXPECT_EQ(arrived[i].header.words[0], i);
 }
 
+// A ring whose cells are backed step by step: the cell after the last message always has memory, as the consumer polls
+// it, and a consumer that reads in time does not spare the producer the rest of the cells.
+TEST_F(RingFixture, CellsWithoutMemoryAreNotTouched) {
+  constexpr std::uint64_t kBacked = 31;
+  const auto untouched = [&](std::uint64_t first) {
+    for (std::uint64_t i = first; i < kCells; ++i) EXPECT_EQ(memory->cells[i].sequence.load(), 0U) << i;
+  };
+  Producer producer(memory, kPayload, kPayload, nullptr, kBacked);
+  Consumer consumer(memory);
+  arrived.clear();
+  for (std::uint64_t i = 0; i < kBacked - 1; ++i) {
+    ASSERT_FALSE(producer.wants_cells());
+    ASSERT_TRUE(i % 2 == 0 ? producer.send_short({{i, 0, 0}}, &i, sizeof i) : producer.send({{i, 0, 0}}, &i, sizeof i));
+    consumer.take(3, kCollect);
+  }
+  const std::uint64_t extra = 7;
+  EXPECT_FALSE(producer.send_short({{kBacked, 0, 0}}, &extra, sizeof extra));
+  EXPECT_FALSE(producer.send({{kBacked, 0, 0}}, &extra, sizeof extra));
+  EXPECT_EQ(producer.reserve(8), nullptr);
+  EXPECT_TRUE(producer.wants_cells());
+  EXPECT_FALSE(consumer.ready());
+  untouched(kBacked - 1);
+  producer.back_cells(kCells);
+  EXPECT_FALSE(producer.wants_cells());
+  for (std::uint64_t i = kBacked - 1; i < 3 * kCells; ++i) {
+    ASSERT_TRUE(producer.send({{i, 0, 0}}, &i, sizeof i));
+    if (i % 3 == 2)
+      while (consumer.ready()) consumer.take(3, kCollect);
+  }
+  while (consumer.ready()) consumer.take(3, kCollect);
+  ASSERT_EQ(arrived.size(), 3 * kCells);
+  for (std::uint64_t i = 0; i < arrived.size(); ++i) EXPECT_EQ(arrived[i].header.words[0], i);
+}
+
 TEST_F(RingFixture, ShortMessagesStopAtAFullRing) {
   Producer producer(memory, kPayload);
   Consumer consumer(memory);

@@ -63,7 +63,8 @@ TEST(Segment, RingsOfAPairAreDistinctAndZero) {
   const std::string path = path_for("rings");
   Segment segment;
   ASSERT_TRUE(segment.create(path, {1, 16384, 0}).ok());
-  ASSERT_TRUE(segment.reserve(0, 0, segment.payload_bytes()).ok());
+  ASSERT_TRUE(segment.reserve_cells(0, 0, kCells).ok());
+  ASSERT_TRUE(segment.reserve_payload(0, 0, segment.payload_bytes()).ok());
   EXPECT_EQ(segment.ring(0, 0)->cells[0].sequence.load(), 0U);
   EXPECT_FALSE(exists(path));
 }
@@ -85,7 +86,7 @@ TEST(Segment, StagingAreasAreSharedAndApart) {
     EXPECT_EQ(other.staging(process).front(), static_cast<std::byte>(process + 1));
     EXPECT_EQ(other.staging(process).back(), static_cast<std::byte>(process + 1));
   }
-  ASSERT_TRUE(mine.reserve(1, 1, mine.payload_bytes()).ok());
+  ASSERT_TRUE(mine.reserve_cells(1, 1, kCells).ok());
   EXPECT_EQ(mine.ring(1, 1)->cells[0].sequence.load(), 0U);
 }
 
@@ -99,13 +100,34 @@ TEST(Segment, IdlePairsCostNothing) {
   EXPECT_LT(info.st_blocks * 512LL, 1LL << 20) << "no ring has memory before it is used";
 }
 
-TEST(Segment, AMissingDirectoryIsNamed) {
+TEST(Segment, PartsOfARingCostTheirPages) {
+  const std::string path = path_for("parts");
   Segment segment;
-  const Status status = segment.create("/nonexistent/headrace.x", {2, 16384, 0});
-  EXPECT_EQ(status.errc(), Errc::kOther);
-  const std::string detail = take_detail();
-  EXPECT_NE(detail.find("/nonexistent/headrace.x"), std::string::npos) << detail;
-  EXPECT_NE(detail.find("HEADRACE_SHM_DIR"), std::string::npos) << detail;
+  ASSERT_TRUE(segment.create(path, {64, 262144, 0}).ok());
+  const auto pages = [&] {
+    struct stat info{};
+    EXPECT_EQ(::stat(segment.name().c_str(), &info), 0);
+    return info.st_blocks * 512 / 4096;
+  };
+  const auto before = pages();
+  ASSERT_TRUE(segment.reserve_cells(3, 5, 31).ok());
+  EXPECT_EQ(pages(), before + 1);
+  ASSERT_TRUE(segment.reserve_cells(3, 5, 127).ok());
+  EXPECT_EQ(pages(), before + 4);
+  ASSERT_TRUE(segment.reserve_payload(3, 5, 4096 - sizeof(RingMemory) % 4096).ok());
+  EXPECT_EQ(pages(), before + 5) << "the last page of the cells has space for payload";
+  ASSERT_TRUE(segment.reserve_cells(3, 5, kCells).ok());
+  EXPECT_EQ(pages(), before + 9);
+}
+
+TEST(Segment, NeedsNoDirectory) {
+  Segment first;
+  ASSERT_TRUE(first.create("/nonexistent/headrace.x", {2, 16384, 0}).ok()) << take_detail();
+  Segment second;
+  ASSERT_TRUE(second.attach(first.name(), {2, 16384, 0}).ok()) << take_detail();
+  first.doorbell(1)->connections.store(42);
+  EXPECT_EQ(second.doorbell(1)->connections.load(), 42U);
+  first.settle();
 }
 
 }  // namespace

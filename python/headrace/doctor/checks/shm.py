@@ -60,13 +60,13 @@ def _left_over(facts: Facts, directory: str) -> Iterator[Finding]:
 def look(facts: Facts) -> Iterator[Finding]:
     directory = facts.environment.get("HEADRACE_SHM_DIR") or "/dev/shm"
     elsewhere = "name another memory-backed directory by HEADRACE_SHM_DIR"
+    apart = "jobs whose ranks see different process ids (a container for each) do not start; others use memory outside it"
     if not os.path.isdir(facts.path(directory)):
-        yield error("shm.missing", f"there is no directory {directory}", "ranks of one host cannot share memory",
-                    f"mount a tmpfs there, or {elsewhere}")
+        yield error("shm.missing", f"there is no directory {directory}", apart, f"mount a tmpfs there, or {elsewhere}")
         return
     if not os.access(facts.path(directory), os.W_OK | os.X_OK):
-        yield error("shm.not-writable", f"this user may not make files in {directory}",
-                    "ranks of one host cannot share memory", f"chmod 1777 {directory}, or {elsewhere}")
+        yield error("shm.not-writable", f"this user may not make files in {directory}", apart,
+                    f"chmod 1777 {directory}, or {elsewhere}")
         return
     yield from _left_over(facts, directory)
     space = facts.space(facts.path(directory))
@@ -74,14 +74,14 @@ def look(facts: Facts) -> Iterator[Finding]:
     want = needed(count, "AuthenticAMD" in (facts.read("/proc/cpuinfo") or ""))
     ranks = f"{count} ranks that all talk to one another take up to {size(want)}"
     larger = f"docker run --shm-size=..., mount -o remount,size=... {directory}; or {elsewhere}"
+    beside = "jobs use memory outside it; those whose ranks see different process ids may end with \"could not reserve memory\""
     if space.size < want:
-        yield warning("shm.small", f"{directory} has {size(space.size)}; {ranks}",
-                      "a job may end with \"could not reserve memory for messages\"; windows lie in private memory", larger)
+        yield warning("shm.small", f"{directory} has {size(space.size)}; {ranks}", beside, larger)
     elif space.free < want:
-        yield error("shm.full", f"{directory} has {size(space.free)} free of {size(space.size)}; {ranks}",
-                    "a job may end with \"could not reserve memory for messages\"", f"remove what is in {directory}; or {elsewhere}")
+        yield warning("shm.full", f"{directory} has {size(space.free)} free of {size(space.size)}; {ranks}", beside,
+                      f"remove what is in {directory}; or {elsewhere}")
     elif space.free < _LEFT_FREE * space.size:
         yield warning("shm.nearly-full", f"{directory} has {size(space.free)} free of {size(space.size)}",
-                      "large windows (MPI_Win_allocate) find no room there", f"remove what is in {directory}; or {elsewhere}")
+                      "large windows (MPI_Win_allocate) are elsewhere", f"remove what is in {directory}; or {elsewhere}")
     else:
         yield ok("shm.room", f"{directory}: {size(space.free)} free of {size(space.size)}; {ranks}")
