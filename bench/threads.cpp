@@ -2,14 +2,11 @@
 // peer. The pairs use separate communicators, or separate tags on one communicator. The figure is the one-way latency
 // of blocking ping-pongs in microseconds, the mean over the threads. With --rate, it is the number of messages per
 // second of all threads together.
-#include <pthread.h>
-#include <sched.h>
+#include "common/threads.hpp"
 
 #include <algorithm>
 #include <cstdio>
-#include <set>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "common/measure.hpp"
@@ -35,9 +32,8 @@ struct Talk {
   int peer;
   int tag;
   bool leads;
-  int core;  // core to run on; -1: any
   int window;
-  std::vector<unsigned char> send, receive;
+  bench::ApartBytes send, receive;
 
   void ping_pong(int iterations) {
     const auto bytes = static_cast<int>(send.size());
@@ -64,38 +60,6 @@ struct Talk {
   }
 };
 
-void bind_to(int core) {
-  if (core < 0) return;
-  cpu_set_t one;
-  CPU_ZERO(&one);
-  CPU_SET(core, &one);
-  ::pthread_setaffinity_np(::pthread_self(), sizeof one, &one);
-}
-
-void all_at_once(std::vector<Talk>& talks, int iterations, void (Talk::*work)(int)) {
-  std::vector<std::thread> threads;
-  for (std::size_t t = 1; t < talks.size(); ++t) {
-    threads.emplace_back([&talks, t, iterations, work] {
-      bind_to(talks[t].core);
-      (talks[t].*work)(iterations);
-    });
-  }
-  bind_to(talks[0].core);
-  (talks[0].*work)(iterations);
-  for (std::thread& thread : threads) thread.join();
-}
-
-// Returns the cores on which this process was started.
-std::vector<int> own_cores() {
-  cpu_set_t allowed;
-  std::vector<int> cores;
-  if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return cores;
-  for (int core = 0; core < CPU_SETSIZE; ++core) {
-    if (CPU_ISSET(core, &allowed)) cores.push_back(core);
-  }
-  return cores;
-}
-
 // Returns a number that identifies the data of thread `t` of `rank`, and differs from every other thread's.
 int identity(const World& world, int rank, std::size_t t) { return rank + world.size * static_cast<int>(t); }
 
@@ -111,14 +75,7 @@ int run_all(const bench::Program& program, const World& world, const Options& op
   report.unit = choices.rate ? "M/s" : "us";
   report.less_is_better = !choices.rate;
   if (choices.rate) report.window = options.window;
-  const std::vector<int> cores = own_cores();
-  // Ranks that the launcher has bound to separate cores use those; other ranks divide their common cores among
-  // themselves.
-  const std::vector<std::string> all_cores = bench::gather_text(world, bench::allowed_cpus());
-  const bool apart =
-      bench::from_root(
-          world, world.rank == 0 && std::set<std::string>(all_cores.begin(), all_cores.end()).size() > 1 ? 1 : 0) != 0;
-  const int place = apart ? 0 : bench::node_local_rank(world);
+  const bench::Threads threads(world, choices.bind);
   const bool table = bench::prints_table(world, options);
   if (table) bench::print_heading(report);
   std::vector<MPI_Comm> comms(*std::max_element(counts.begin(), counts.end()));
@@ -131,18 +88,24 @@ int run_all(const bench::Program& program, const World& world, const Options& op
     for (const std::size_t bytes : options.sizes) {
       std::vector<Talk> talks;
       for (std::size_t t = 0; t < count; ++t) {
-        const std::size_t core = static_cast<std::size_t>(place) * count + t;
-        talks.push_back({choices.one_communicator ? comms[0] : comms[t], world.peer(), 1 + static_cast<int>(t),
-                         world.lower(), choices.bind && core < cores.size() ? cores[core] : -1, options.window,
-                         bench::message_of(identity(world, world.rank, t), bytes), std::vector<unsigned char>(bytes)});
+        const std::vector<unsigned char> data = bench::message_of(identity(world, world.rank, t), bytes);
+        talks.push_back({choices.one_communicator ? comms[0] : comms[t],
+                         world.peer(),
+                         1 + static_cast<int>(t),
+                         world.lower(),
+                         options.window,
+                         {data.begin(), data.end()},
+                         bench::ApartBytes(bytes)});
       }
       const auto work = choices.rate ? &Talk::stream : &Talk::ping_pong;
-      const bench::Repeat repeat = bench::whole_time([&](int iterations) { all_at_once(talks, iterations, work); });
+      const bench::Repeat repeat = bench::whole_time(
+          [&](int iterations) { threads.run(count, [&](std::size_t t) { (talks[t].*work)(iterations); }); });
       const bench::Plan plan = bench::agree_on_plan(world, options, repeat);
       std::vector<double> samples = bench::measure(world, plan, repeat);
       for (std::size_t t = 0; t < count && options.validate; ++t) {
         if (choices.rate && world.lower()) continue;
-        if (talks[t].receive == bench::message_of(identity(world, world.peer(), t), bytes)) continue;
+        const std::vector<unsigned char> expected = bench::message_of(identity(world, world.peer(), t), bytes);
+        if (std::equal(expected.begin(), expected.end(), talks[t].receive.begin())) continue;
         std::fprintf(stderr, "threads: rank %d: thread %zu received another's data\n", world.rank, t);
         MPI_Abort(world.comm, 4);
       }

@@ -6,8 +6,10 @@
     bench/threads_many_cores.py BUILD OUT.json --threads 1,2,4,8,16 --runs 3 --seconds 600
 
 Two ranks. Rows: latency and rate of 8 B with a communicator for each thread, the rate with one communicator for all
-threads and separate tags, and the rate of as many processes as threads. All ranks and threads are bound alike: the
-launchers bind nothing, and each thread binds itself to a separate core, in rank order (threads --bind-threads).
+threads and separate tags, the rate of as many processes as threads, and the rates of a put of 8 B with a flush, and of
+MPI_Fetch_and_op with a flush, with a window for each thread. All ranks and threads are bound alike: the
+launchers bind nothing, and each thread binds itself to a separate core, in rank order (--bind-threads). --rows selects
+rows by the beginnings of their names.
 Libraries take turns in each of --runs rounds; a figure is the median of its rounds. DIR holds the peers as `headrace
 bench --vs` installs them: DIR/mpich, DIR/openmpi, DIR/impi. MPICH runs with as many virtual interfaces as threads
 (MPIR_CVAR_CH4_NUM_VCIS), Intel MPI with its thread split. OUT.json is written after each job; jobs for which no time is
@@ -34,8 +36,10 @@ from headrace.bench.child import Failed  # noqa: E402
 QUICK = ("--sizes", "8", "--reps", "10", "--seconds", "1", "--json", "-")
 JOB_SECONDS = 60
 LATENCY, RATE, ONE, PROCESSES = "latency, us", "rate, M/s", "one communicator, M/s", "as many processes, M/s"
+PUT, FETCH = "put, M/s", "fetch and op, M/s"
 ROWS = {LATENCY: ("threads", "--bind-threads"), RATE: ("threads", "--bind-threads", "--rate"),
-        ONE: ("threads", "--bind-threads", "--rate", "--one-communicator"), PROCESSES: ("message_rate",)}
+        ONE: ("threads", "--bind-threads", "--rate", "--one-communicator"), PROCESSES: ("message_rate",),
+        PUT: ("one_sided", "--bind-threads", "--only", "put"), FETCH: ("one_sided", "--bind-threads", "--only", "fetch_and_op")}
 Figures = dict[str, list[float]]  # medians of each round, by "row/threads"
 
 
@@ -68,8 +72,8 @@ def median(figures: Figures, row: str, threads: int) -> float | None:
     return statistics.median(values) if values else None
 
 
-def table(found: dict[str, Figures], counts: list[int]) -> None:
-    for row in ROWS:
+def table(found: dict[str, Figures], rows: list[str], counts: list[int]) -> None:
+    for row in rows:
         print(f"{row:26s}" + "".join(f"{count:>10d}" for count in counts))
         for name, figures in found.items():
             values = [median(figures, row, count) for count in counts]
@@ -83,11 +87,13 @@ def main() -> int:
     parser.add_argument("--peers", nargs=2, metavar=("DIR", "NAMES"), default=None)
     parser.add_argument("--against", type=Path, metavar="BUILD", help="another build of Headrace, called before")
     parser.add_argument("--threads", default="1,2,4,8,16", metavar="N,N,...")
+    parser.add_argument("--rows", default="", metavar="NAME,...")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=540)
     given = parser.parse_args()
     end = time.monotonic() + given.seconds
     counts = [int(each) for each in given.threads.split(",")]
+    rows = [row for row in ROWS if row.startswith(tuple(given.rows.split(",")))]
     most = len(os.sched_getaffinity(0)) // 2
     if max(counts) > most:
         print(f"two ranks have {most} cores each: threads share them from {most + 1} on")
@@ -96,11 +102,11 @@ def main() -> int:
         measured.append(libraries.headrace(programs.locate(given.against), "before"))
     if given.peers:
         measured += [libraries.find_peer(name, Path(given.peers[0]).resolve()) for name in given.peers[1].split(",")]
-    all_libraries = [(library, libraries.build(library, ["threads", "message_rate"])) for library in measured]
+    all_libraries = [(library, libraries.build(library, sorted({ROWS[row][0] for row in rows}))) for library in measured]
     found: dict[str, Figures] = {library.name: {} for library, _ in all_libraries}
     missing = []
     for _ in range(given.runs):
-        for row in ROWS:
+        for row in rows:
             for threads in counts:
                 if row == PROCESSES and threads > most:
                     continue
@@ -117,7 +123,7 @@ def main() -> int:
                         continue
                     found[library.name].setdefault(f"{row}/{threads}", []).append(value)
                     given.out.write_text(json.dumps(found, indent=1), encoding="utf-8")
-    table(found, counts)
+    table(found, rows, counts)
     print("\n".join(f"missing: {text}" for text in missing))
     return 1 if missing else 0
 

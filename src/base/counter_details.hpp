@@ -25,7 +25,7 @@ inline constexpr std::size_t kDurations = 32;
 inline constexpr Value kShortest = 64;
 // Number of rows of functions. Row 0 is for functions without a row of their own. The next rows belong to the functions
 // that channels execute, by their places; the others go to other functions, in the order in which they are first timed.
-inline constexpr std::size_t kDurationRows = 80;
+inline constexpr std::size_t kDurationRows = 96;
 
 inline constexpr std::size_t kReports = 16;
 inline constexpr std::size_t kReportBytes = 512;

@@ -15,6 +15,8 @@ namespace {
 // to it, under the library lock.
 std::atomic<bool> taken[kParts] = {true};
 
+std::atomic<int> threads{0};
+
 bool is_shared(const Part& part) noexcept { return &part >= std::begin(parts.part) && &part < std::end(parts.part); }
 
 // Makes all parts up to this one readable by other processes. False if there is no memory for them.
@@ -65,6 +67,7 @@ void add_to_first(Part& from) noexcept {
   add(to.statistics, from.statistics);
   add(to.functions, from.functions);
   add(to.waited_in, from.waited_in);
+  add(to.accesses, from.accesses);
   add(to.peers, from.peers);
 }
 
@@ -79,6 +82,7 @@ struct Lease {
     detail::own = nullptr;
     set(part->now.function, 0);
     give_back(*part);
+    threads.fetch_sub(1, std::memory_order_relaxed);
   }
 };
 
@@ -95,8 +99,11 @@ void give_back(Part& part) noexcept {
   delete &part;
 }
 
+int threads_with_parts() noexcept { return threads.load(std::memory_order_relaxed); }
+
 Part& take_own_part() noexcept {
   thread_local Lease lease;
+  if (lease.part == nullptr) threads.fetch_add(1, std::memory_order_relaxed);
   // A thread that calls MPI after the destructors of its thread-local objects keeps the part.
   lease.part = detail::own = &take(kParts - kPartsOfChannels);
   return *lease.part;

@@ -1,10 +1,11 @@
 // Parts of the page of counters: counters that each thread and each channel keeps separately (p2p/channel.hpp).
 //
-// counters::page is written under the library lock, which calls on channels do not take. Such calls count in parts that
-// follow the page in the same memory file: each thread has its own part, and so has each channel, which writes it under
-// the channel's lock. So a part has one writer at a time, and counting in it takes no lock and no atomic operation. A
-// counter's value is the sum of the values in the page and all parts (for a high-water mark, the highest). Readers add
-// them up: inside the process with total(), outside it by the description in the page (counters_text.cpp).
+// counters::page is written under the library lock, which calls on channels, and accesses to windows that need no lock,
+// do not take. Such calls count in parts that follow the page in the same memory file: each thread has its own part,
+// and so has each channel, which writes it under the channel's lock. So a part has one writer at a time, and counting
+// in it takes no lock and no atomic operation. A counter's value is the sum of the values in the page and all parts
+// (for a high-water mark, the highest). Readers add them up: inside the process with total(), outside it by the
+// description in the page (counters_text.cpp).
 //
 // A thread takes a part on its first call on a channel and returns it when it ends; the counts stay in the part, and
 // the next thread adds to them. A thread or channel that finds no free part, because there are too many or memory is
@@ -26,7 +27,7 @@ inline constexpr std::size_t kParts = 128;
 // Number of parts reserved for channels: threads do not take them.
 inline constexpr std::size_t kPartsOfChannels = 33;
 // Space for the functions that channels execute, which are numbered separately (`place` below).
-inline constexpr std::size_t kPlaces = 48;
+inline constexpr std::size_t kPlaces = 64;
 
 // Messages to a process, and waits for it; uses the same row number as the page.
 struct PeerPart {
@@ -55,6 +56,7 @@ struct alignas(kPageAlignment) Part {
   // Values of a thread.
   Function functions[kPlaces];
   Value waited_in[kPlaces];
+  Amount accesses[kAccesses];
   // Values of a thread that readers do not use, as in Page.
   Value stands_for[kPlaces];
   Value timed;  // the place of the call that is timed now; 0: none
@@ -104,6 +106,8 @@ inline void raise(Level& level) noexcept {
 // Returns a part for a channel. give_back() keeps the counts in the part, and the next channel adds to them.
 Part& take_part() noexcept;
 void give_back(Part& part) noexcept;
+// Returns the number of threads that have a part. Threads: any.
+[[nodiscard]] int threads_with_parts() noexcept;
 // Returns the part of this thread.
 [[gnu::noinline]] Part& take_own_part() noexcept;
 inline Part& own_part() noexcept {
@@ -146,6 +150,10 @@ class ChannelCall {
 
   // Counts the bytes of a message that the call sends.
   void sends(std::size_t bytes) noexcept { add_to(part_.functions[place_].bytes, bytes); }
+  // Counts the operation on a window that the call executes.
+  void accesses(Access access, std::size_t bytes) noexcept {
+    add_to(part_.accesses[static_cast<std::size_t>(access)], bytes);
+  }
   // Undoes the count: the call turns out to be for channel 0, which counts it.
   void withdraw() noexcept { add_to(part_.functions[place_].calls, ~Value{0}); }
 

@@ -257,7 +257,7 @@ std::string parts_text(const About& about) {
   for (const std::string& each :
        {HR_RANGE(waits, 2), HR_LEVEL(posted, now), HR_LEVEL(unexpected, now), HR_LEVEL(unexpected_bytes, now),
         HR_RANGE(unexpected_messages, 1), HR_RANGE(rendezvous, 2), HR_RANGE(received, 2 * kProtocols),
-        HR_RANGE(sizes, kSizes), HR_RANGE(statistics, kStatisticPlaces)})
+        HR_RANGE(sizes, kSizes), HR_RANGE(statistics, kStatisticPlaces), HR_RANGE(accesses, 2 * kAccesses)})
     sums += (sums.empty() ? "" : ",") + each;
   const std::size_t sent = offsetof(Part, peers) + offsetof(PeerPart, sent);
   for (const auto& [in_part, in_page] :

@@ -1,5 +1,5 @@
 // Channel calls: the bodies of the entry points that a channel other than 0 can execute (`channel` in api/functions/;
-// p2p/channel.hpp).
+// p2p/channel.hpp), and of those on windows that need no library lock.
 //
 // Once this process has offered channels to the others (kReadyWithChannels in bind/runtime.hpp), an entry point calls
 // its function here first, before it takes the library lock. False: the call is not for such a channel, or an argument
@@ -106,5 +106,26 @@ bool start(const Call& call, MPI_Request* request, int* code);
 bool startall(const Call& call, int count, MPI_Request* requests, int* code);
 bool cancel(const Call& call, MPI_Request* request, int* code);
 bool request_free(const Call& call, MPI_Request* request, int* code);
+
+// Calls on windows, which need no lock, or the window's own (rma/direct.hpp).
+bool put(const Call& call, const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+         int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win,
+         int* code);
+bool get(const Call& call, void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank,
+         MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win, int* code);
+bool accumulate(const Call& call, const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+                int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op,
+                MPI_Win win, int* code);
+bool fetch_and_op(const Call& call, const void* origin_addr, void* result_addr, MPI_Datatype datatype, int target_rank,
+                  MPI_Aint target_disp, MPI_Op op, MPI_Win win, int* code);
+bool compare_and_swap(const Call& call, const void* origin_addr, const void* compare_addr, void* result_addr,
+                      MPI_Datatype datatype, int target_rank, MPI_Aint target_disp, MPI_Win win, int* code);
+bool win_flush(const Call& call, int rank, MPI_Win win, int* code);
+bool win_flush_local(const Call& call, int rank, MPI_Win win, int* code);
+bool win_flush_all(const Call& call, MPI_Win win, int* code);
+bool win_flush_local_all(const Call& call, MPI_Win win, int* code);
+bool win_sync(const Call& call, MPI_Win win, int* code);
+bool win_lock(const Call& call, int lock_type, int rank, int assert, MPI_Win win, int* code);
+bool win_unlock(const Call& call, int rank, MPI_Win win, int* code);
 
 }  // namespace hr::bind::channel_calls

@@ -44,6 +44,7 @@
 #include "base/counter_parts.hpp"
 #include "base/list.hpp"
 #include "base/short_copy.hpp"
+#include "base/spin_lock.hpp"
 #include "base/statistics.hpp"
 #include "layout/view.hpp"
 #include "p2p/match/matching.hpp"
@@ -54,23 +55,6 @@
 namespace hr::p2p {
 
 class Channel;
-
-// A test-and-set lock. A waiting thread soon yields its core, as the owner may need it.
-class ChannelLock {
- public:
-  void lock() noexcept {
-    if (held_.exchange(true, std::memory_order_acquire)) [[unlikely]]
-      wait();
-  }
-  [[nodiscard]] bool try_lock() noexcept {
-    return !held_.load(std::memory_order_relaxed) && !held_.exchange(true, std::memory_order_acquire);
-  }
-  void unlock() noexcept { held_.store(false, std::memory_order_release); }
-
- private:
-  void wait() noexcept;
-  std::atomic<bool> held_{false};
-};
 
 // Data of a message. `view`: its description if it is not contiguous host memory, else null.
 struct ChannelBuffer {
@@ -367,7 +351,7 @@ class Channel {
   }
   ChannelOperation* operation_of(std::uint64_t cookie, int proc, bool is_receive) noexcept;
 
-  alignas(64) ChannelLock lock_;
+  alignas(64) SpinLock lock_;
   counters::Part& counts_;
   int number_;
   int own_ = -1;
@@ -401,6 +385,9 @@ namespace channels {
 // in the creation of a communicator. False if there can be no channels (docs/adr/0048-channels.md). Threads: library
 // lock.
 bool offer();
+// True if this process offers channels, so that threads may make some calls without the library lock. Threads: library
+// lock.
+[[nodiscard]] bool offered() noexcept;
 // Returns the number of channels that the process offers for communicators of processes on this host; 1 if it offers
 // none or is on another host. All processes of this host that call this get the same number.
 [[nodiscard]] int offered_by(int proc) noexcept;

@@ -17,6 +17,11 @@ namespace hr::p2p::channels {
 // core or sleeps if calls in close succession find nothing. A program that computes between them never sleeps.
 void pause_after_test();
 
+// True if the threads that use channels, and those that wait for something else, are more than this process's cores.
+// Only then do waiting threads count themselves (waiting_on_channels in p2p/progress.hpp): the number would otherwise
+// be the one word that all of them write.
+[[nodiscard]] bool may_outnumber_cores() noexcept;
+
 // Yields the core, and determines whether a load competes for it.
 void yield_core() noexcept;
 void nap(double seconds) noexcept;
@@ -64,7 +69,9 @@ class Pace {
   unsigned rounds_ = 0;
   bool loaded_ = false;
   bool wanted_ = false;   // other threads want the core
-  bool counted_ = false;  // this thread is counted as waiting
+  bool shared_ = false;   // cores_are_shared(), as last seen
+  bool counted_ = false;  // the wait has become long
+  bool in_sum_ = false;   // this thread is counted in waiting_on_channels
   bool timed_ = false;    // the wait is being counted
   double since_ = 0;      // time of the first sleep; 0: none yet
 };

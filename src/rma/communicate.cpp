@@ -103,7 +103,7 @@ Status execute(Window& window, Operation& operation, p2p::Request** request) {
   }
   if (done.is_again()) return start_by_message(window, operation, request);
   HR_TRY(done);
-  window.stored_ = true;
+  quick::stored = true;
   return nothing(request);
 }
 
@@ -155,16 +155,9 @@ Status get_any(void* origin, Count count, Datatype& type, const Target& target, 
 Status accumulate(const void* origin, Count count, Datatype& type, const Target& target, Op& op, Window& window,
                   p2p::Request** request) {
   quick::take_turn(window);
-  if (count == 1 && &type == &target.type && quick::is_number(type) && quick::may_ask(window, request != nullptr) &&
-      op.kind() != OpKind::kNoOp && layout::surely_host(origin)) {
-    const auto bytes = static_cast<std::size_t>(type.size());
-    std::byte* const to = quick::contiguous_target(window, target.rank, target.displacement, target.count, type, bytes);
-    if (to != nullptr &&
-        quick::update(to, op.kind(), type, origin, nullptr, window.exclusion(window.member(target.rank)))) {
-      counters::count_access(counters::Access::kAccumulate, bytes);
-      return done(request);
-    }
-  }
+  if (quick::may_ask(window, request != nullptr) &&
+      quick::counted(counters::Access::kAccumulate, quick::update_one(origin, count, type, target, op, window)))
+    return done(request);
   HR_TRY(check_access(window, target.rank, request != nullptr));
   if (target.rank == abi::kProcNull) return nothing(request);
   Operation operation{OperationKind::kAccumulate};

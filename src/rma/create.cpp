@@ -9,6 +9,7 @@
 #include "boot/boot.hpp"
 #include "coll/coll.hpp"
 #include "comm/agree.hpp"
+#include "p2p/channel.hpp"
 #include "p2p/p2p.hpp"
 #include "rma/device.hpp"
 #include "rma/epoch.hpp"
@@ -54,6 +55,8 @@ Status begin(Flavor flavor, const comm::Info* hints, comm::Communicator& comm, R
   made->group_ = made->comm_->local_;
   made->errhandler_ = Ref<comm::Errhandler>::share(comm::predefined_errhandler(abi::kErrorsAreFatal));
   made->size_ = made->comm_->size();
+  made->own_rank_ = made->comm_->rank();
+  made->for_threads_ = p2p::channels::offered();
   made->members_.resize(static_cast<std::size_t>(made->size()));
   made->own().path = Path::kOwn;
   set_info(*made, hints);
@@ -103,6 +106,7 @@ void set_values(Window& window, void* base) {
     if ((member.path == Path::kMapped && member.device == nullptr) || (member.path == Path::kOwn && plain))
       member.words = member.base;
   }
+  window.direct_ = std::ranges::all_of(window.members_, [](const Member& each) { return each.words != nullptr; });
   window.values_.base = base;
   window.values_.size = window.own().bytes;
   window.values_.displacement_unit = static_cast<int>(window.own().displacement_unit);

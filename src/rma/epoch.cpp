@@ -100,7 +100,7 @@ Status take_failure(Window& window) {
 }
 
 Status finish_operations(Window& window, int rank, bool local) {
-  quick::settle_stores(window);
+  quick::settle_stores();
   if (!local) flush_network(window, rank);
   const Member& member = window.member(rank);
   if (over(member, local)) [[likely]]
@@ -114,7 +114,7 @@ Status finish_operations(Window& window, int rank, bool local) {
 }
 
 Status finish_operations(Window& window, bool local) {
-  quick::settle_stores(window);
+  quick::settle_stores();
   for (int rank = 0; !local && rank < window.size() && window.unflushed_ != 0; ++rank) flush_network(window, rank);
   Status first = kOk;
   for (int rank = 0; rank < window.size() && window.unanswered_ != 0; ++rank) {

@@ -45,7 +45,8 @@ void ShortUpdate::lock() noexcept {
 
 void ShortUpdate::unlock() noexcept { give_back(exclusion_); }
 
-LockedUpdate::LockedUpdate(const Exclusion& exclusion) noexcept : exclusion_(exclusion) {
+LockedUpdate::LockedUpdate(const Exclusion& exclusion) noexcept
+    : exclusion_(exclusion), held_(exclusion.alone() ? exclusion.threads : nullptr) {
   if (!exclusion.alone()) take(exclusion);
 }
 
@@ -53,21 +54,27 @@ LockedUpdate::~LockedUpdate() {
   if (!exclusion_.alone()) give_back(exclusion_);
 }
 
-VectorUpdate::VectorUpdate(const Exclusion& exclusion, std::size_t bytes) noexcept : exclusion_(exclusion) {
+VectorUpdate::VectorUpdate(const Exclusion& exclusion, std::size_t bytes) noexcept
+    : exclusion_(exclusion), held_(exclusion.threads) {
   if (exclusion.alone()) {
     alone_ = true;
     return;
   }
-  if (!exclusion.by_barrier) return;
-  Control& target = *exclusion.target;
-  if (target.by_lock.load(std::memory_order_acquire) == 0) {
-    if (bytes == 0) return;
-    const auto added = static_cast<std::uint32_t>(std::min<std::size_t>(bytes, kVectors));
-    if (target.vector_bytes.fetch_add(added, std::memory_order_relaxed) + added < kVectors) return;
+  if (takes_lock(bytes)) {
+    take(exclusion);
+    alone_ = set_by_lock();
+    if (!alone_) give_back(exclusion);
   }
-  take(exclusion);
-  alone_ = set_by_lock();
-  if (!alone_) give_back(exclusion);
+  if (!alone_) held_.release();
+}
+
+bool VectorUpdate::takes_lock(std::size_t bytes) noexcept {
+  if (!exclusion_.by_barrier) return false;
+  Control& target = *exclusion_.target;
+  if (target.by_lock.load(std::memory_order_acquire) != 0) return true;
+  if (bytes == 0) return false;
+  const auto added = static_cast<std::uint32_t>(std::min<std::size_t>(bytes, kVectors));
+  return target.vector_bytes.fetch_add(added, std::memory_order_relaxed) + added >= kVectors;
 }
 
 VectorUpdate::~VectorUpdate() {

@@ -29,6 +29,15 @@ class LockWord {
       return free;
     }
   }
+  // Does not count the caller as a waiting writer if it fails.
+  bool try_exclusive() noexcept {
+    std::uint64_t seen = word_.load(std::memory_order_relaxed);
+    while ((seen & (kWriter | kReaders)) == 0) {
+      if (word_.compare_exchange_weak(seen, seen | kWriter, std::memory_order_acquire, std::memory_order_relaxed))
+        return true;
+    }
+    return false;
+  }
   // Stops counting this caller as a waiting writer.
   void stop_waiting(bool* waits) noexcept {
     if (*waits) word_.fetch_sub(kOneWaiting, std::memory_order_relaxed);

@@ -97,8 +97,7 @@ Status acquire_all(Window& window) {
 Status lock_nobody(Window& window) {
   if (window.nobody_locked_) return fail(Errc::kRmaSync, "MPI_PROC_NULL is locked by this process already");
   window.nobody_locked_ = true;
-  window.epoch_ = Epoch::kLock;
-  ++window.locks_;
+  window.begin_lock();
   return kOk;
 }
 
@@ -119,8 +118,7 @@ Status lock(Window& window, int type, int rank, int assertion) {
   const bool unchecked = (assertion & abi::kModeNocheck) != 0;
   if (!unchecked) HR_TRY(acquire(window, rank, exclusive));
   member.lock = unchecked ? Lock::kUnchecked : exclusive ? Lock::kExclusive : Lock::kShared;
-  window.epoch_ = Epoch::kLock;
-  ++window.locks_;
+  window.begin_lock();
   return kOk;
 }
 
@@ -128,7 +126,7 @@ Status unlock(Window& window, int rank) {
   quick::take_turn(window);
   if (rank == abi::kProcNull && window.nobody_locked_) {
     window.nobody_locked_ = false;
-    if (--window.locks_ == 0) window.epoch_ = Epoch::kNone;
+    window.end_lock();
     return kOk;
   }
   HR_TRY(check_rank(window, rank));
@@ -137,7 +135,7 @@ Status unlock(Window& window, int rank) {
   Status done = finish_operations(window, rank, false);
   if (done.ok() && rank == window.rank()) done = settle_device(window);
   const Status given = give_back(window, rank);
-  if (--window.locks_ == 0) window.epoch_ = Epoch::kNone;
+  window.end_lock();
   return done.ok() ? given : done;
 }
 

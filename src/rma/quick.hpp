@@ -39,7 +39,7 @@ inline std::byte* contiguous_target(Window& window, int rank, Count displacement
   const bool open = member.lock != Member::Lock::kNone || window.epoch_ == Epoch::kFence || member.started ||
                     window.epoch_ == Epoch::kLockAll;
   if (!open) return nullptr;
-  window.fence_used_ = true;
+  if (!window.fence_used_) window.fence_used_ = true;  // threads read the line
   Count begin = 0;
   Count packed = 0;
   if (__builtin_mul_overflow(displacement, member.displacement_unit, &begin) ||
@@ -62,35 +62,52 @@ inline bool may_ask(const Window& window, bool by_request) noexcept {
   return !by_request || window.epoch_ == Epoch::kLock || window.epoch_ == Epoch::kLockAll;
 }
 
-inline bool put(const void* origin, Count count, const layout::Datatype& type, const Target& target, Window& window,
-                bool by_request) noexcept {
+// The memory of a put or get on both sides; `target` null: the general path is needed.
+struct Sides {
+  std::byte* origin = nullptr;
+  std::byte* target = nullptr;
+  std::size_t bytes = 0;
+};
+inline Sides find_sides(const void* origin, Count count, const layout::Datatype& type, const Target& target,
+                        Window& window, bool by_request) noexcept {
   const std::byte* data = nullptr;
   std::size_t bytes = 0;
-  if (!layout::as_contiguous_host(origin, count, type, &data, &bytes) || !may_ask(window, by_request)) return false;
-  std::byte* const to = contiguous_target(window, target.rank, target.displacement, target.count, target.type, bytes);
-  if (to == nullptr) return false;
-  move(to, data, bytes);
-  counters::count_access(counters::Access::kPut, bytes);
-  window.stored_ = true;
+  if (!layout::as_contiguous_host(origin, count, type, &data, &bytes) || !may_ask(window, by_request)) return {};
+  std::byte* const at = contiguous_target(window, target.rank, target.displacement, target.count, target.type, bytes);
+  return {const_cast<std::byte*>(data), at, bytes};
+}
+
+// True if this thread has stored into others' memory since its last memory fence, in any window.
+__attribute__((tls_model("initial-exec"))) inline constinit thread_local bool stored = false;
+
+inline void put(const Sides& sides) noexcept {
+  quick::move(sides.target, sides.origin, sides.bytes);
+  stored = true;
+}
+inline void get(const Sides& sides) noexcept { quick::move(sides.origin, sides.target, sides.bytes); }
+
+inline bool put(const void* origin, Count count, const layout::Datatype& type, const Target& target, Window& window,
+                bool by_request) noexcept {
+  const Sides sides = find_sides(origin, count, type, target, window, by_request);
+  if (sides.target == nullptr) return false;
+  put(sides);
+  counters::count_access(counters::Access::kPut, sides.bytes);
   return true;
 }
 
 inline bool get(void* origin, Count count, const layout::Datatype& type, const Target& target, Window& window,
                 bool by_request) noexcept {
-  const std::byte* data = nullptr;
-  std::size_t bytes = 0;
-  if (!layout::as_contiguous_host(origin, count, type, &data, &bytes) || !may_ask(window, by_request)) return false;
-  const std::byte* const from =
-      contiguous_target(window, target.rank, target.displacement, target.count, target.type, bytes);
-  if (from == nullptr) return false;
-  move(const_cast<std::byte*>(data), from, bytes);
-  counters::count_access(counters::Access::kGet, bytes);
+  const Sides sides = find_sides(origin, count, type, target, window, by_request);
+  if (sides.target == nullptr) return false;
+  get(sides);
+  counters::count_access(counters::Access::kGet, sides.bytes);
   return true;
 }
 
-// Orders stores into mapped memory before all later loads of this process.
-inline void settle_stores(Window& window) noexcept {
-  if (std::exchange(window.stored_, false)) std::atomic_thread_fence(std::memory_order_seq_cst);
+// Orders this thread's stores into mapped memory before all its later loads. A thread that flushes another one's puts
+// has learned of them from that thread, after which they are visible to all.
+inline void settle_stores() noexcept {
+  if (std::exchange(stored, false)) std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
 // Returns false if the general path is needed, to wait or to report an error.
@@ -99,7 +116,7 @@ inline bool flush(Window& window, int rank) noexcept {
   const Member& member = window.member(rank);
   const bool locked = window.epoch_ == Epoch::kLockAll || member.lock != Member::Lock::kNone;
   if (!locked || member.unanswered != 0 || !window.failure_.ok()) return false;
-  settle_stores(window);
+  settle_stores();
   return true;
 }
 
@@ -168,31 +185,48 @@ bool swap(std::byte* target, const void* operand, const void* compare, void* bef
   return true;
 }
 
-inline bool fetch(const void* origin, void* result, const layout::Datatype& type, int rank, Count displacement,
-                  const layout::Op& op, Window& window) noexcept {
-  const bool reads = op.kind() == layout::OpKind::kNoOp;
-  if (!is_number(type) || !layout::surely_host(result) || (!reads && !layout::surely_host(origin))) return false;
+// The following functions count nothing. They return the number of bytes updated; 0: the general path is needed.
+inline std::size_t update_one(const void* origin, Count count, const layout::Datatype& type, const Target& target,
+                              const layout::Op& op, Window& window) noexcept {
+  if (count != 1 || &type != &target.type || !is_number(type) || op.kind() == layout::OpKind::kNoOp ||
+      !layout::surely_host(origin))
+    return 0;
   const auto bytes = static_cast<std::size_t>(type.size());
-  std::byte* const at = contiguous_target(window, rank, displacement, 1, type, bytes);
-  if (at == nullptr || !update(at, op.kind(), type, origin, result, window.exclusion(window.member(rank))))
-    return false;
-  counters::count_access(counters::Access::kFetch, bytes);
-  return true;
+  std::byte* const to = contiguous_target(window, target.rank, target.displacement, target.count, type, bytes);
+  const bool updated =
+      to != nullptr && update(to, op.kind(), type, origin, nullptr, window.exclusion(window.member(target.rank)));
+  return updated ? bytes : 0;
 }
 
-inline bool swap(const void* origin, const void* compare, void* result, const layout::Datatype& type, int rank,
-                 Count displacement, Window& window) noexcept {
-  if (!is_integer(type.basic()) || !layout::surely_host(origin) || !layout::surely_host(compare) ||
-      !layout::surely_host(result))
-    return false;
+inline std::size_t fetch(const void* origin, void* result, const layout::Datatype& type, int rank, Count displacement,
+                         const layout::Op& op, Window& window) noexcept {
+  const bool reads = op.kind() == layout::OpKind::kNoOp;
+  if (!is_number(type) || !layout::surely_host(result) || (!reads && !layout::surely_host(origin))) return 0;
   const auto bytes = static_cast<std::size_t>(type.size());
   std::byte* const at = contiguous_target(window, rank, displacement, 1, type, bytes);
-  if (at == nullptr) return false;
+  const bool updated =
+      at != nullptr && update(at, op.kind(), type, origin, result, window.exclusion(window.member(rank)));
+  return updated ? bytes : 0;
+}
+
+inline std::size_t swap(const void* origin, const void* compare, void* result, const layout::Datatype& type, int rank,
+                        Count displacement, Window& window) noexcept {
+  if (!is_integer(type.basic()) || !layout::surely_host(origin) || !layout::surely_host(compare) ||
+      !layout::surely_host(result))
+    return 0;
+  const auto bytes = static_cast<std::size_t>(type.size());
+  std::byte* const at = contiguous_target(window, rank, displacement, 1, type, bytes);
+  if (at == nullptr) return 0;
   const Exclusion exclusion = window.exclusion(window.member(rank));
   const bool swapped = bytes == 8 ? swap<std::uint64_t>(at, origin, compare, result, exclusion)
                                   : swap<std::uint32_t>(at, origin, compare, result, exclusion);
-  if (swapped) counters::count_access(counters::Access::kFetch, bytes);
-  return swapped;
+  return swapped ? bytes : 0;
+}
+
+// Counts an update; false if there was none.
+inline bool counted(counters::Access access, std::size_t bytes) noexcept {
+  if (bytes != 0) counters::count_access(access, bytes);
+  return bytes != 0;
 }
 
 }  // namespace hr::rma::quick

@@ -73,7 +73,7 @@ Status fetch_and_op_any(const void* origin, void* result, layout::Datatype& type
 inline Status fetch_and_op(const void* origin, void* result, layout::Datatype& type, int rank, Count displacement,
                            layout::Op& op, Window& window) {
   quick::take_turn(window, op.kind() == layout::OpKind::kNoOp ? rank : -1);
-  return quick::fetch(origin, result, type, rank, displacement, op, window)
+  return quick::counted(counters::Access::kFetch, quick::fetch(origin, result, type, rank, displacement, op, window))
              ? kOk
              : fetch_and_op_any(origin, result, type, rank, displacement, op, window);
 }
@@ -82,7 +82,8 @@ Status compare_and_swap_any(const void* origin, const void* compare, void* resul
 inline Status compare_and_swap(const void* origin, const void* compare, void* result, layout::Datatype& type, int rank,
                                Count displacement, Window& window) {
   quick::take_turn(window);
-  return quick::swap(origin, compare, result, type, rank, displacement, window)
+  return quick::counted(counters::Access::kFetch,
+                        quick::swap(origin, compare, result, type, rank, displacement, window))
              ? kOk
              : compare_and_swap_any(origin, compare, result, type, rank, displacement, window);
 }

@@ -19,7 +19,9 @@
 // the lock on its behalf.
 //
 // Owner: reference counted; the program's handle and each pending operation hold references. MPI_Win_free waits for all
-// pending operations. Threads: library lock; words in shared memory: atomic operations.
+// pending operations. Threads: library lock; words in shared memory: atomic operations. If the process has channels,
+// the calls of direct.hpp use the window without the library lock: they read what is constant after creation and what
+// describes the epoch, whose changes the program orders with them, and change the epoch under `threads`.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +34,9 @@
 #include "base/count.hpp"
 #include "base/list.hpp"
 #include "base/object.hpp"
+#include "base/relaxed.hpp"
 #include "base/shared_file.hpp"
+#include "base/spin_lock.hpp"
 #include "comm/communicator.hpp"
 #include "layout/datatype.hpp"
 #include "mem/mem.hpp"
@@ -119,7 +123,19 @@ class Window final : public Object {
   [[nodiscard]] bool is_unlocked_silently() const noexcept { return own_control_ == nullptr; }
   // Returns the exclusion for updates of a member's memory by this process.
   [[nodiscard]] Exclusion exclusion(const Member& target) noexcept {
-    return {target.control, own_words_, updaters_, updates_by_barrier_};
+    return {target.control, own_words_, updaters_, updates_by_barrier_, threads()};
+  }
+  // Returns the lock that threads take which use the window without the library lock; null if there are none.
+  [[nodiscard]] SpinLock* threads() noexcept { return for_threads_ ? &threads_ : nullptr; }
+  // Begin and end the epoch of one more lock (MPI_Win_lock).
+  void begin_lock() noexcept {
+    const HeldIf held(threads());
+    epoch_ = Epoch::kLock;
+    ++locks_;
+  }
+  void end_lock() noexcept {
+    const HeldIf held(threads());
+    if (--locks_ == 0) epoch_ = Epoch::kNone;
   }
 
   Flavor flavor_ = Flavor::kCreate;
@@ -148,13 +164,15 @@ class Window final : public Object {
 
   // --- Epochs ---
   int size_ = 0;
-  bool stored_ = false;           // this process has stored into others' memory since its last memory fence
-  Epoch epoch_ = Epoch::kNone;    // access epoch
-  bool fence_used_ = false;       // operations have been started since the last fence
-  int locks_ = 0;                 // number of members that this process has locked
-  bool nobody_locked_ = false;    // MPI_PROC_NULL is locked
-  bool exposed_ = false;          // MPI_Win_post has opened an exposure epoch
-  std::vector<int> start_ranks_;  // groups of MPI_Win_start and MPI_Win_post
+  int own_rank_ = 0;
+  bool for_threads_ = false;             // threads may use the window without the library lock
+  bool direct_ = false;                  // all members have `words`, so that no operation needs a message
+  Relaxed<Epoch> epoch_ = Epoch::kNone;  // access epoch
+  Relaxed<bool> fence_used_ = false;     // operations have been started since the last fence
+  int locks_ = 0;                        // number of members that this process has locked
+  bool nobody_locked_ = false;           // MPI_PROC_NULL is locked
+  bool exposed_ = false;                 // MPI_Win_post has opened an exposure epoch
+  std::vector<int> start_ranks_;         // groups of MPI_Win_start and MPI_Win_post
   std::vector<int> post_ranks_;
   std::uint32_t unanswered_ = 0;  // sum over all members
   std::uint32_t unflushed_ = 0;   // number of members with unflushed puts
@@ -178,6 +196,9 @@ class Window final : public Object {
                                              // is none
   std::vector<mem::device::Mapping*> mappings_;  // mappings of others' device memory (device.hpp)
   std::unique_ptr<Control> own_control_;         // set if the control words are not shared
+
+ private:
+  alignas(kCacheLine) SpinLock threads_;
 };
 
 }  // namespace hr::rma

@@ -1,14 +1,17 @@
 // Channels: threads of two ranks that exchange messages on a communicator of each thread, on one that all share and on
-// MPI_COMM_WORLD, with every kind of send, receive and wait, with wildcards; then the rare cases one at a time. Every
-// value is checked. Arguments: threads, rounds, seed (default: the time; printed if a check fails).
+// MPI_COMM_WORLD, with every kind of send, receive and wait, with wildcards, and mixed with collectives and with
+// operations on a window of each thread; then the rare cases one at a time. Every value is checked. Arguments: threads,
+// rounds, seed (default: the time; printed).
 #include <cstdint>
 #include <cstdio>
 #include <ctime>
+#include <memory>
 #include <random>
 #include <thread>
 #include <vector>
 
 #include "common/check.hpp"
+#include "rma/window_mix.hpp"
 
 namespace {
 
@@ -29,6 +32,7 @@ struct Thread {
   MPI_Comm own;
   MPI_Comm shared;
   MPI_Datatype spread;  // every second integer
+  rma_test::WindowMix* window;
   [[nodiscard]] int peer() const { return 1 - rank; }
   int draw(int below) { return static_cast<int>(random() % static_cast<unsigned>(below)); }
 };
@@ -221,8 +225,43 @@ void exchange(Thread& self, const Message& message) {
   check_data(message, in, 1);
 }
 
+// A collective on the thread's own communicator; for a nonblocking one, a request of the thread's channel is completed
+// in the same call.
+void collective(Thread& self) {
+  const int count = kSizes[self.draw(std::size(kSizes))];
+  const Message message{self.own, 9, count, self.draw(1000)};
+  std::vector<int> in(static_cast<std::size_t>(count) + 1, -1);
+  std::vector<int> out = data_of(message);
+  const int kind = self.draw(4);
+  if (kind == 0) return static_cast<void>(CHECK_OK(MPI_Barrier(self.own)));
+  if (kind == 1) {
+    const int root = self.draw(2);
+    std::vector<int> data = self.rank == root ? out : std::vector<int>(out.size(), -1);
+    CHECK_OK(MPI_Bcast(data.data(), count, MPI_INT, root, self.own));
+    return check_data(message, data, 1);
+  }
+  for (int& each : out) each = self.rank == 0 ? each - 5 : 5;  // the sum is the message
+  if (kind == 2) {
+    CHECK_OK(MPI_Allreduce(out.data(), in.data(), count, MPI_INT, MPI_SUM, self.own));
+    return check_data(message, in, 1);
+  }
+  int token = -1;
+  const int sent = 10 * message.first + self.rank;
+  MPI_Request requests[3];
+  CHECK_OK(MPI_Iallreduce(out.data(), in.data(), count, MPI_INT, MPI_SUM, self.own, &requests[0]));
+  CHECK_OK(MPI_Irecv(&token, 1, MPI_INT, MPI_ANY_SOURCE, 9, self.own, &requests[1]));
+  CHECK_OK(MPI_Isend(&sent, 1, MPI_INT, self.peer(), 9, self.own, &requests[2]));
+  CHECK_OK(MPI_Waitall(3, requests, MPI_STATUSES_IGNORE));
+  check_data(message, in, 1);
+  CHECK_EQ(token, 10 * message.first + self.peer());
+}
+
 void mixes(Thread& self, int rounds) {
   for (int round = 0; round < rounds; ++round) {
+    const int what = self.draw(6);
+    if (what == 0) collective(self);
+    if (what == 1) self.window->epoch(self.random, 1 + self.draw(6));
+    if (what <= 1) continue;
     const int where = self.draw(5);
     std::vector<Message> messages;
     for (int count = 1 + self.draw(kMostMessages), i = 0; i < count; ++i) {
@@ -373,11 +412,16 @@ int main(int argc, char** argv) {
   std::vector<MPI_Comm> own(static_cast<std::size_t>(threads));
   for (MPI_Comm& each : own) CHECK_OK(MPI_Comm_dup(MPI_COMM_WORLD, &each));
 
+  std::vector<std::unique_ptr<rma_test::WindowMix>> windows;
+  for (int t = 0; t < threads; ++t)
+    windows.push_back(
+        std::make_unique<rma_test::WindowMix>(t % 4 == 3 ? "create" : "allocate", own[static_cast<std::size_t>(t)]));
+
   std::vector<std::thread> running;
   for (int t = 0; t < threads; ++t) {
-    running.emplace_back([=, &own] {
-      Thread self{t,      rank,  std::mt19937(seed + static_cast<unsigned>(t)), own[static_cast<std::size_t>(t)],
-                  shared, spread};
+    running.emplace_back([=, &own, &windows] {
+      const auto at = static_cast<std::size_t>(t);
+      Thread self{t, rank, std::mt19937(seed + static_cast<unsigned>(t)), own[at], shared, spread, windows[at].get()};
       cancels(self);
       to_itself(self);
       truncation(self);
@@ -387,6 +431,7 @@ int main(int argc, char** argv) {
   }
   for (std::thread& each : running) each.join();
   freed_early(rank);
+  windows.clear();
 
   for (MPI_Comm& each : own) CHECK_OK(MPI_Comm_free(&each));
   CHECK_OK(MPI_Comm_free(&shared));

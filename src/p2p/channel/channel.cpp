@@ -1,8 +1,6 @@
 // The parts of a channel that all messages use: its lock, its requests, waiting, and messages that wait for space.
 #include "p2p/channel.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <cstring>
 #include <iterator>
@@ -22,7 +20,6 @@
 namespace hr::p2p {
 namespace {
 
-constexpr int kTriesOfLock = 64;
 constexpr std::size_t kBatch = 32;
 // Number of fruitless rounds for which a waiting thread keeps the lock.
 constexpr int kRoundsWithLock = 4;
@@ -46,13 +43,6 @@ int Channel::process_of(const Awaited& awaited) noexcept {
   if (!request->is_receive_) return request->proc_;
   const int source = request->source_ < 0 && request->complete() ? request->completion_.source : request->source_;
   return channels::process_in(request->operation_->user.communicator, source);
-}
-
-void ChannelLock::wait() noexcept {
-  do {
-    for (int i = 0; i < kTriesOfLock && held_.load(std::memory_order_relaxed); ++i) spin_pause();
-    if (held_.load(std::memory_order_relaxed)) ::sched_yield();
-  } while (held_.exchange(true, std::memory_order_acquire));
 }
 
 Channel::Channel(int number) : counts_(counters::take_part()), number_(number) {}
@@ -172,7 +162,7 @@ void Channel::finish_send(ChannelOperation& operation) { finish(operation, Compl
 void Channel::give_back(Request& request) {
   ChannelOperation& operation = *request.operation_;
   if (operation.shared) return;
-  const std::lock_guard<ChannelLock> guard(lock_);
+  const std::lock_guard<SpinLock> guard(lock_);
   if (!request.active() || request.complete()) return give(operation);
   operation.freed = true;
   operation.plain = false;
@@ -191,7 +181,7 @@ ChannelOperation* Channel::operation_of(std::uint64_t cookie, int proc, bool is_
 
 Status Channel::cancel(Request& request) {
   using Phase = Request::Phase;
-  const std::lock_guard<ChannelLock> guard(lock_);
+  const std::lock_guard<SpinLock> guard(lock_);
   ChannelOperation& operation = *request.operation_;
   if (!request.active() || request.complete()) return kOk;
   if (operation.parts != 0) return fail(Errc::kRequest, "a combined send and receive cannot be cancelled");
@@ -262,7 +252,7 @@ Status Channel::copy_to_start(ChannelOperation& operation) {
 // Leaves the request inactive after an error.
 Status Channel::start(Request& request) {
   ChannelOperation& operation = *request.operation_;
-  const std::lock_guard<ChannelLock> guard(lock_);
+  const std::lock_guard<SpinLock> guard(lock_);
   Queues& here = *queues(request.context_);
   if (here.look_first()) [[unlikely]]
     HR_TRY(here.ended());
@@ -339,7 +329,7 @@ bool Channel::try_round() {
 }
 
 bool Channel::has_unsent() noexcept {
-  const std::lock_guard<ChannelLock> guard(lock_);
+  const std::lock_guard<SpinLock> guard(lock_);
   if (!busy_.empty()) return true;
   return std::any_of(all_.begin(), all_.end(), [this](const auto& each) {
     const Request& send = *each->request;
@@ -395,12 +385,12 @@ void Channel::complete_now(Request& request) {
 
 void Channel::wait(Request& request) {
   if (request.complete() || !request.active()) return;
-  const std::lock_guard<ChannelLock> guard(lock_);
+  const std::lock_guard<SpinLock> guard(lock_);
   wait_for({&request, nullptr, -1}, [&request] { return request.complete(); });
 }
 
 bool Channel::wait_all(Request* const* requests, int count) {
-  const std::lock_guard<ChannelLock> guard(lock_);
+  const std::lock_guard<SpinLock> guard(lock_);
   bool all_ok = true;
   for (int i = 0; i < count; ++i) {
     Request& request = *requests[i];
@@ -413,7 +403,7 @@ bool Channel::wait_all(Request* const* requests, int count) {
 
 Status Channel::probe(const Envelope& wanted, bool waits, Object* communicator, bool* found, Completion* completion,
                       Unexpected** taken) {
-  const std::lock_guard<ChannelLock> guard(lock_);
+  const std::lock_guard<SpinLock> guard(lock_);
   Queues& here = *queues(wanted.context);
   Unexpected* message = here.find(wanted);
   if (message == nullptr) {

@@ -86,8 +86,7 @@ bool poll() {
 }
 
 bool offer() {
-  if (mem::maybe_device() || engine()->failure_watch != nullptr || state.on_host > 1 || state.on_network > 1)
-    return false;
+  if (mem::maybe_device() || engine()->failure_watch != nullptr || offered()) return false;
   transport::Transport* host = nullptr;
   for (transport::Transport* each : transport::active()) {
     if (each->most_channels() <= 0) continue;
@@ -106,8 +105,10 @@ bool offer() {
   }
   state.on_network = network_offer(wanted);
   if (state.on_network > 1) log::write(log::Level::kDecision, "channels over several hosts: %d", state.on_network);
-  return state.on_host > 1 || state.on_network > 1;
+  return offered();
 }
+
+bool offered() noexcept { return state.on_host > 1 || state.on_network > 1; }
 
 int offered_by(int proc) noexcept {
   if (state.host == nullptr || !state.host->reaches(proc)) return 1;

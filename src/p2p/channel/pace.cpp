@@ -89,30 +89,33 @@ void pause_after_test() {
 
 void Pace::begin_long(int process) noexcept {
   counted_ = true;
-  waiting_on_channels.fetch_add(1, std::memory_order_relaxed);
+  in_sum_ = may_outnumber_cores();
+  if (in_sum_) waiting_on_channels.fetch_add(1, std::memory_order_relaxed);
   timed_ = counters::begin_wait(counters::own_part(), process);
 }
 
 void Pace::end_long(int process) noexcept {
   counted_ = false;
-  waiting_on_channels.fetch_sub(1, std::memory_order_relaxed);
+  if (std::exchange(in_sum_, false)) waiting_on_channels.fetch_sub(1, std::memory_order_relaxed);
   if (std::exchange(timed_, false)) counters::end_wait(counters::own_part(), process);
 }
 
 void Pace::begin_anew() noexcept {
   rounds_ = 0;
   since_ = 0;
+  shared_ = false;
 }
 
 Pace::Step Pace::next(unsigned moves, bool polls_network) {
   if (moves != std::exchange(moves_, moves)) begin_anew();
   ++rounds_;
-  const bool shared = rounds_ >= kSpinsShared && cores_are_shared();
-  const unsigned spins = polls_network ? kSpinsNetwork : shared ? kSpinsShared : kSpins;
+  // Other threads change the answer, so it is not looked up in every round.
+  if (rounds_ > kSpinsShared && rounds_ % kSpinsShared == 1) shared_ = cores_are_shared();
+  const unsigned spins = polls_network ? kSpinsNetwork : shared_ ? kSpinsShared : kSpins;
   if (rounds_ <= spins) return Step::kSpin;
   loaded_ = is_loaded();
-  wanted_ = loaded_ || shared;
-  const unsigned yields = loaded_ ? 0 : shared ? kYieldsShared : kYields;
+  wanted_ = loaded_ || shared_;
+  const unsigned yields = loaded_ ? 0 : shared_ ? kYieldsShared : kYields;
   if (rounds_ <= spins + yields) return Step::kYield;
   if (since_ == 0) since_ = now_seconds();
   return Step::kSleep;

@@ -185,7 +185,7 @@ void Channel::begin_receive_slowly(ChannelOperation& operation, Queues& here) {
 
 Status Channel::receive(const ChannelBuffer& data, const Envelope& wanted, Object* communicator,
                         Completion* completion) {
-  const std::lock_guard<ChannelLock> guard(lock_);
+  const std::lock_guard<SpinLock> guard(lock_);
   ChannelOperation* operation = take(true, wanted, -1, {communicator, nullptr});
   if (operation == nullptr) return no_memory();
   Request& request = *operation->request;
@@ -199,7 +199,7 @@ Status Channel::receive(const ChannelBuffer& data, const Envelope& wanted, Objec
 }
 
 Status Channel::ireceive(const ChannelBuffer& data, const Envelope& wanted, const ChannelUser& user, Request** out) {
-  const std::lock_guard<ChannelLock> guard(lock_);
+  const std::lock_guard<SpinLock> guard(lock_);
   ChannelOperation* operation = take(true, wanted, -1, user);
   if (operation == nullptr) return no_memory();
   static_cast<void>(describe(*operation, data, false));
@@ -209,7 +209,7 @@ Status Channel::ireceive(const ChannelBuffer& data, const Envelope& wanted, cons
 }
 
 Status Channel::imreceive(const ChannelBuffer& data, Unexpected* message, const ChannelUser& user, Request** out) {
-  const std::lock_guard<ChannelLock> guard(lock_);
+  const std::lock_guard<SpinLock> guard(lock_);
   ChannelOperation* operation = take(true, message->envelope, -1, user);
   if (operation == nullptr) return no_memory();
   static_cast<void>(describe(*operation, data, false));

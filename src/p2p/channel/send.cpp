@@ -204,7 +204,7 @@ void Channel::begin_send(Peer& to, ChannelOperation& operation) {
 }
 
 Status Channel::send(const ChannelBuffer& data, int proc, const Envelope& envelope, Mode mode) {
-  const std::lock_guard<ChannelLock> guard(lock_);
+  const std::lock_guard<SpinLock> guard(lock_);
   if (send_eager(data, proc, envelope, mode)) [[likely]]
     return kOk;
   Peer* to = nullptr;
@@ -226,7 +226,7 @@ Status Channel::send(const ChannelBuffer& data, int proc, const Envelope& envelo
 
 Status Channel::isend(const ChannelBuffer& data, int proc, const Envelope& envelope, Mode mode, const ChannelUser& user,
                       Request** out) {
-  const std::lock_guard<ChannelLock> guard(lock_);
+  const std::lock_guard<SpinLock> guard(lock_);
   if (send_eager(data, proc, envelope, mode)) [[likely]] {
     *out = done_;
     return kOk;
@@ -246,7 +246,7 @@ Status Channel::isend(const ChannelBuffer& data, int proc, const Envelope& envel
 }
 
 Status Channel::send_copy(const ChannelBuffer& data, int proc, const Envelope& envelope) {
-  const std::lock_guard<ChannelLock> guard(lock_);
+  const std::lock_guard<SpinLock> guard(lock_);
   Peer* to = nullptr;
   HR_TRY(peer(proc, &to));
   ChannelOperation* operation = take(false, envelope, proc, {});
@@ -262,7 +262,7 @@ Status Channel::send_copy(const ChannelBuffer& data, int proc, const Envelope& e
 
 Status Channel::pair(const ChannelBuffer& out_data, bool copied, int proc, const Envelope& envelope,
                      const ChannelBuffer& in_data, const Envelope& wanted, const ChannelUser& user, Request** out) {
-  const std::lock_guard<ChannelLock> guard(lock_);
+  const std::lock_guard<SpinLock> guard(lock_);
   const bool sends = proc >= 0;
   const bool receives = wanted.source != abi::kProcNull;
   Peer* to = nullptr;
@@ -298,7 +298,7 @@ Status Channel::pair(const ChannelBuffer& out_data, bool copied, int proc, const
 
 Status Channel::init(bool is_receive, const ChannelBuffer& data, int proc, const Envelope& envelope, Mode mode,
                      bool buffered, const ChannelUser& user, Request** out) {
-  const std::lock_guard<ChannelLock> guard(lock_);
+  const std::lock_guard<SpinLock> guard(lock_);
   ChannelOperation* operation = take(is_receive, envelope, proc, user);
   if (operation == nullptr) return no_memory();
   Request& request = *operation->request;

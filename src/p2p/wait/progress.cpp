@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/counter_parts.hpp"
 #include "base/knobs.hpp"
 #include "base/statistics.hpp"
+#include "p2p/channel_pace.hpp"
 #include "p2p/core/steps.hpp"
 #include "p2p/counting.hpp"
 #include "p2p/progress_thread.hpp"
@@ -226,15 +228,22 @@ void wake_waiting() noexcept {
   if (progress.sleeping_waits != 0) engine()->sleeper.wake();
 }
 
+// Number of threads that wait under the library lock.
+static int waiting_elsewhere() noexcept {
+  return std::atomic_ref(progress.waiting_threads).load(std::memory_order_relaxed);
+}
+
 bool node_oversubscribed() noexcept {
   shared_cpus::look();
   return is_crowded();
 }
 
 bool cores_are_shared() noexcept {
-  const int waiting = std::atomic_ref(progress.waiting_threads).load(std::memory_order_relaxed) +
-                      waiting_on_channels.load(std::memory_order_relaxed);
-  return is_crowded() || waiting > progress.own_cores;
+  return is_crowded() || waiting_elsewhere() + waiting_on_channels.load(std::memory_order_relaxed) > progress.own_cores;
+}
+
+bool channels::may_outnumber_cores() noexcept {
+  return waiting_elsewhere() + counters::threads_with_parts() > progress.own_cores;
 }
 
 unsigned spins_before_progress() noexcept { return node_oversubscribed() ? kLooksShared : kLooksAlone; }

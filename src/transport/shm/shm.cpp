@@ -106,7 +106,7 @@ void allow_peer_access() {
   ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
 }
 
-class Shm : public Transport {
+class alignas(kCacheLine) Shm : public Transport {
  public:
   // `here`: the processes of the segment, in the order that all of them use.
   Shm(const Job& job, const Handlers& handlers, std::span<const int> here)
@@ -214,8 +214,9 @@ class Shm : public Transport {
 
   // Sets this process up once the segment is mapped.
   void enter();
-  // A peer to which this process has connected.
-  struct Outgoing {
+  // A peer to which this process has connected. Every message writes to it, and to Incoming, so they share no cache
+  // line with memory of other channels.
+  struct alignas(kCacheLine) Outgoing {
     Producer producer{nullptr, 0};
     Doorbell* bell = nullptr;  // null: not connected
     bool reserved = false;     // the ring has its initial memory
@@ -234,7 +235,7 @@ class Shm : public Transport {
   void make_exchange_buffer(int peer);
   void accept_connections();
   // A peer that has connected to this process.
-  struct Incoming {
+  struct alignas(kCacheLine) Incoming {
     Consumer consumer;
     int rank;
     int index;  // index on the node

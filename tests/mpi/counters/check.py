@@ -313,6 +313,8 @@ def compare_threads(page: counters.Page, known: dict, one: bool) -> None:
     for name, number in known["calls"].items():
         # Rank 1 is in one more MPI_Recv.
         same(f"{rank}, {name}", calls.get(name, 0) - (page.rank == 1 and name == "MPI_Recv" and calls.get(name, 0) > number), number)
+    same(f"{rank}, accesses", now.table("access.calls"), known["accesses"])
+    same(f"{rank}, bytes of accesses", now.table("access.bytes"), known["accessed"])
     for name, number in known["sent_in"].items():
         same(f"{rank}, bytes sent in {name}", sent.get(name, 0), number)
     if not one:

@@ -1,9 +1,9 @@
 // Threads that exchange messages on channels, and record them: threads <directory> <threads> <rounds>.
 //
-// Each thread of the two ranks has its own communicator, and sends messages of every kind to the other rank and to
-// itself. After half of them, every rank writes <directory>/<rank>.half and waits for <directory>/on; in the end, it
-// writes <directory>/<rank>.json and stays until <directory>/go exists: rank 0 outside MPI, rank 1 in MPI_Recv on a
-// channel. Meanwhile check.py reads the pages.
+// Each thread of the two ranks has its own communicator and window; it sends messages of every kind to the other rank
+// and to itself, and accesses the other rank's memory. After half of them, every rank writes <directory>/<rank>.half
+// and waits for <directory>/on; in the end, it writes <directory>/<rank>.json and stays until <directory>/go exists:
+// rank 0 outside MPI, rank 1 in MPI_Recv on a channel. Meanwhile check.py reads the pages.
 #include <unistd.h>
 
 #include <bit>
@@ -21,13 +21,13 @@
 namespace {
 
 struct Known {
-  std::map<std::string, std::uint64_t> calls, messages, bytes, sizes, sent_in;
+  std::map<std::string, std::uint64_t> calls, messages, bytes, sizes, sent_in, accesses, accessed;
   void add(const Known& other) {
     const auto all = [](auto& to, const auto& from) {
       for (const auto& [key, value] : from) to[key] += value;
     };
     all(calls, other.calls), all(messages, other.messages), all(bytes, other.bytes), all(sizes, other.sizes);
-    all(sent_in, other.sent_in);
+    all(sent_in, other.sent_in), all(accesses, other.accesses), all(accessed, other.accessed);
   }
   void called(const char* function) { ++calls[function]; }
   void sent(const char* function, int to, std::size_t length) {
@@ -112,6 +112,28 @@ void send(int way, const void* data, int bytes, int to, int peer, int tag, MPI_C
   known.sent(name, peer, length);
 }
 
+// Accesses the other rank's memory with calls that need no lock of the library.
+void access(MPI_Win window, int peer, Known& known) {
+  const std::int64_t data[4] = {1, 2, 3, 4};
+  std::int64_t found[4];
+  CHECK_OK(MPI_Win_lock(MPI_LOCK_SHARED, peer, 0, window));
+  CHECK_OK(MPI_Put(data, 4, MPI_INT64_T, peer, 0, 4, MPI_INT64_T, window));
+  CHECK_OK(MPI_Win_flush(peer, window));
+  CHECK_OK(MPI_Get(found, 2, MPI_INT64_T, peer, 0, 2, MPI_INT64_T, window));
+  CHECK_OK(MPI_Accumulate(data, 1, MPI_INT64_T, peer, 0, 1, MPI_INT64_T, MPI_SUM, window));
+  CHECK_OK(MPI_Fetch_and_op(data, found, MPI_INT64_T, peer, 0, MPI_SUM, window));
+  CHECK_OK(MPI_Compare_and_swap(data, data, found, MPI_INT64_T, peer, 0, window));
+  CHECK_OK(MPI_Win_unlock(peer, window));
+  for (const char* each : {"MPI_Win_lock", "MPI_Put", "MPI_Win_flush", "MPI_Get", "MPI_Accumulate", "MPI_Fetch_and_op",
+                           "MPI_Compare_and_swap", "MPI_Win_unlock"})
+    known.called(each);
+  const auto count = [&known](const char* kind, std::uint64_t calls, std::uint64_t bytes) {
+    known.accesses[kind] += calls;
+    known.accessed[kind] += bytes;
+  };
+  count("put", 1, 32), count("get", 1, 16), count("accumulate", 1, 8), count("fetch", 2, 16);
+}
+
 void talk(int rank, MPI_Comm comm, int rounds, Known& known) {
   const int peer = 1 - rank;
   std::vector<char> out(kLengths[3] + 8, 'x'), in(kLengths[3] + 8);
@@ -172,6 +194,11 @@ int main(int argc, char** argv) {
   CHECK_OK(MPI_Buffer_attach(buffer.data(), static_cast<int>(buffer.size())));
   std::vector<MPI_Comm> comms(static_cast<std::size_t>(threads));
   for (MPI_Comm& each : comms) CHECK_OK(MPI_Comm_dup(MPI_COMM_WORLD, &each));
+  std::vector<MPI_Win> windows(comms.size());
+  for (MPI_Win& each : windows) {
+    void* base = nullptr;
+    CHECK_OK(MPI_Win_allocate(32, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &each));
+  }
   CHECK_OK(MPI_T_init_thread(MPI_THREAD_MULTIPLE, &provided));
   MPI_T_pvar_session session;
   CHECK_OK(MPI_T_pvar_session_create(&session));
@@ -181,15 +208,16 @@ int main(int argc, char** argv) {
   CHECK_OK(MPI_T_pvar_read(session, sent, &before));
   Known all;
   std::mutex of_all;
-  const auto run = [&](MPI_Comm comm) {
+  const auto run = [&](std::size_t thread) {
     Known known;
-    talk(rank, comm, rounds, known);
+    talk(rank, comms[thread], rounds, known);
+    for (int i = 0; i < rounds; ++i) access(windows[thread], 1 - rank, known);
     const std::lock_guard<std::mutex> guard(of_all);
     all.add(known);
   };
   for (int again = 0; again < 2; ++again) {  // new threads reuse the parts of those that have ended
     std::vector<std::thread> running;
-    for (MPI_Comm each : comms) running.emplace_back(run, each);
+    for (std::size_t thread = 0; thread < comms.size(); ++thread) running.emplace_back(run, thread);
     for (std::thread& each : running) each.join();
     if (again == 1) break;
     std::ofstream(directory + "/" + std::to_string(rank) + ".half");
@@ -203,13 +231,15 @@ int main(int argc, char** argv) {
   CHECK_OK(MPI_T_finalize());
   std::ofstream(directory + "/" + std::to_string(rank) + ".part")
       << "{\"calls\":" << json(all.calls) << ",\"messages\":" << json(all.messages) << ",\"bytes\":" << json(all.bytes)
-      << ",\"sizes\":" << json(all.sizes) << ",\"sent_in\":" << json(all.sent_in) << "}";
+      << ",\"sizes\":" << json(all.sizes) << ",\"sent_in\":" << json(all.sent_in)
+      << ",\"accesses\":" << json(all.accesses) << ",\"accessed\":" << json(all.accessed) << "}";
   std::rename((directory + "/" + std::to_string(rank) + ".part").c_str(),
               (directory + "/" + std::to_string(rank) + ".json").c_str());
   // Rank 1 waits on a channel; rank 0 makes no MPI calls, as during computation.
   if (rank == 1) CHECK_OK(MPI_Recv(nullptr, 0, MPI_BYTE, 0, 9, comms[0], MPI_STATUS_IGNORE));
   while (::access((directory + "/go").c_str(), F_OK) != 0) ::usleep(1000);
   if (rank == 0) CHECK_OK(MPI_Send(nullptr, 0, MPI_BYTE, 1, 9, comms[0]));
+  for (MPI_Win& each : windows) CHECK_OK(MPI_Win_free(&each));
   for (MPI_Comm& each : comms) CHECK_OK(MPI_Comm_free(&each));
   void* detached = nullptr;
   int size = 0;

@@ -2,7 +2,9 @@
 // serve the others' operations, which arrive as messages (MPI 5.0 section 12.7.3).
 //
 //   polling <create|allocate|shared|dynamic> <fetch|get|rget|flush_all|lock|accumulate|collective|null|error|at_once>
+//           [threads]
 //
+// threads: under MPI_THREAD_MULTIPLE, with which these calls may take no lock.
 // at_once: one round for each of the calls that wait for nothing, whatever their purpose.
 #include <cstdint>
 #include <functional>
@@ -163,7 +165,7 @@ void update(const WindowMemory& memory, const std::string& how) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const check::Environment mpi(&argc, &argv, 2);
+  const check::Environment mpi(&argc, &argv, 2, argc > 3 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
   const std::string how = argc > 2 ? argv[2] : "fetch";
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
   WindowMemory memory(argc > 1 ? argv[1] : "create", sizeof(std::int64_t), 8);
