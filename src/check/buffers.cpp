@@ -5,10 +5,12 @@
 #include <cstring>
 #include <map>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "check/describe_collective.hpp"
 #include "check/diagnostic.hpp"
+#include "check/enqueued.hpp"
 #include "check/match.hpp"
 #include "check/ranges.hpp"
 #include "check/state.hpp"
@@ -92,6 +94,7 @@ struct Spans {
 };
 struct InUse final : FileState {
   Spans read, written;
+  std::unordered_map<const Call*, std::vector<const void*>> starting;  // persistent requests, by the call in progress
 };
 
 Spans& spans_for(const Buffer& buffer) { return buffer.written ? own<InUse>().written : own<InUse>().read; }
@@ -146,19 +149,34 @@ Status check_against(std::vector<Buffer>& buffers, const Operation* itself) {
   return check_operations(buffers, itself);
 }
 
-bool starts(const Call& call) { return call.is("MPI_Start") || call.is("MPI_Startall"); }
+// True for calls after which a stream starts persistent requests.
+bool enqueues_starts(const Call& call) { return call.is("MPIX_Startall_enqueue") || call.is("MPIX_Runall_enqueue"); }
+bool starts(const Call& call) { return call.is("MPI_Start") || call.is("MPI_Startall") || enqueues_starts(call); }
+
+Status started_twice(const Operation& operation) {
+  const std::string call_site = text(operation.call_site);
+  return fail(Errc::kRequest,
+              "request: the request of %s was started before, and the stream does not wait for that start; call "
+              "MPIX_Wait_enqueue first",
+              call_site.c_str());
+}
 
 // Checks and records persistent operations that start.
 Status before_start(Call& call) {
   for (const void* const handle : call.before) {
     const auto found = operations().find(handle);
-    if (found == operations().end() || found->second.active) continue;
+    if (found == operations().end()) continue;
     Operation& operation = found->second;
+    if (operation.active && enqueues_starts(call)) return started_twice(operation);
+    if (operation.active) continue;
     HR_TRY(check_against(operation.buffers, &operation));
-    remember(operation.buffers);
+    HR_TRY(check_enqueued(call, operation.buffers));
+    own<InUse>().starting[&call].push_back(handle);
     operation.active = true;
     note_in_use(operation);
-    tell_signature(call, operation);
+    if (enqueues_starts(call)) continue;  // the stream may still change the data
+    remember(operation.buffers);
+    tell_signature(call.call_site(), operation);
   }
   return kOk;
 }
@@ -177,7 +195,8 @@ Status before(Call& call) {
   call.buffers = buffers_of(call);
   if (call.buffers.empty() || call.function().ends_with("_init")) return kOk;
   HR_TRY(check_against(call.buffers, nullptr));
-  if (makes_request(call)) remember(call.buffers);
+  HR_TRY(check_enqueued(call, call.buffers));
+  if (makes_request(call) && !call.function().ends_with("_enqueue")) remember(call.buffers);
   return kOk;
 }
 
@@ -211,8 +230,25 @@ void note_asked(const Call& call) {
   }
 }
 
+// The requests of a call that has failed were not started.
+void note_starts(const Call& call, int code) {
+  const auto starting = own<InUse>().starting.extract(&call);
+  if (code == 0 || starting.empty()) return;
+  for (const void* const handle : starting.mapped()) {
+    const auto found = operations().find(handle);
+    if (found == operations().end()) continue;
+    const bool by_host = !enqueues_starts(call);
+    // MPI_Startall may have started some of them.
+    if (by_host && static_cast<const p2p::Request*>(handle)->active()) continue;
+    note_free(found->second);
+    found->second.active = false;
+    if (by_host) take_back_signature(found->second);
+  }
+}
+
 Status after(Call& call, int code) {
   if (code == 0) note_started_in(call);
+  note_starts(call, code);
   if (code == 0) note_asked(call);
   for (const Operation& operation : call.completed) note_free(operation);
   for (const Operation& operation : call.completed) {
@@ -313,6 +349,7 @@ Status check_buffers(Call& call, const coll::Call& operation) {
   add(call.buffers, call.find("recvbuf") != nullptr ? "recvbuf" : "buffer", operation, operation.recv, !reads_only);
   if (operation.persistent) return kOk;
   HR_TRY(check_against(call.buffers, nullptr));
+  HR_TRY(check_enqueued(call, call.buffers));
   if (!operation.blocking) remember(call.buffers);
   return kOk;
 }

@@ -7,6 +7,7 @@
 #include "base/events.hpp"
 #include "check/collectives.hpp"
 #include "check/diagnostic.hpp"
+#include "check/enqueued.hpp"
 #include "check/messages.hpp"
 #include "check/report.hpp"
 #include "check/state.hpp"
@@ -91,6 +92,7 @@ Status leave(Call& call, int code) {
   Status first = kOk;
   innermost = call.outer;
   call.completed = take_completed(call);
+  if (code == 0) complete_waited(call);
   if (code == 0) note_started(call);
   for (const Diagnostic* each : diagnostics()) {
     if (each->after == nullptr) continue;

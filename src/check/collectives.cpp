@@ -15,6 +15,7 @@
 #include "check/comparison.hpp"
 #include "check/describe_collective.hpp"
 #include "check/diagnostic.hpp"
+#include "check/enqueued.hpp"
 #include "check/messages.hpp"
 #include "check/races.hpp"
 #include "check/report.hpp"
@@ -31,6 +32,8 @@ namespace {
 
 // Maximum wait for the comparing member, which may be busy.
 constexpr double kExplainSeconds = 2;
+// Offset of the context under which the operations that streams start are numbered.
+constexpr std::uint32_t kEnqueuedUse = comm::kContextSpacing - 1;
 
 using Key = std::pair<std::uint32_t, std::uint64_t>;  // context, sequence
 
@@ -158,7 +161,10 @@ Status wait_for_outcome(const comm::Communicator& comm, const Key& key) {
   return Status::from_code(outcome.code);
 }
 
-Status agree(const Call& call, const comm::Communicator& comm, Described described, bool waits) {
+// *sent: receives the key of the record; null: not needed. `use`: distinguishes calls of the same communicator that are
+// numbered apart.
+Status agree(const CallSite& call_site, const comm::Communicator& comm, Described described, bool waits,
+             std::uint32_t use = 0, Key* sent = nullptr) {
   const int proc = comparing(comm);
   const int members = comm.size() + (comm.is_inter() ? comm.remote_->size() : 0);
   if (proc < 0 || comm.context() == 0 || any_failed(comm)) {
@@ -167,12 +173,14 @@ Status agree(const Call& call, const comm::Communicator& comm, Described describ
   }
   if (waits) tell_accesses();
   Record& record = described.record;
-  const Key key{comm.context(), own<Collectives>().sequences[comm.context()]++};
+  const std::uint32_t context = comm.context() + use;
+  const Key key{context, own<Collectives>().sequences[context]++};
+  if (sent != nullptr) *sent = key;
   record.sequence = key.second;
   record.rank = comm.rank();
   record.size = members;
   record.waits = waits ? 1 : 0;
-  record.call_site = remote(call.call_site());
+  record.call_site = remote(call_site);
   const std::size_t room = longest(proc);
   const std::size_t parts = (described.sends.size() + described.expects.size()) * sizeof(Signature);
   if (sizeof record + parts + clock_bytes() > room) {
@@ -188,19 +196,27 @@ Status agree(const Call& call, const comm::Communicator& comm, Described describ
     message.insert(message.end(), more.begin(), more.end());
   }
   release(message);
-  tell(proc, Word::kCollective, comm.context(), message);
+  tell(proc, Word::kCollective, context, message);
   return waits ? wait_for_outcome(comm, key) : kOk;
 }
 
 Status check_operation_of(Call& call, const coll::Call& operation) {
   HR_TRY(check_buffers(call, operation));
-  const Status status = agree(call, *operation.comm, describe_operation(operation), operation.blocking);
+  const Status status = agree(call.call_site(), *operation.comm, describe_operation(operation), operation.blocking);
   if (!operation.blocking) begun = own<Collectives>().sequences[operation.comm->context()];
   return status;
 }
 
 // Checks a collective operation that coll/ has described.
 Status check_operation(const coll::Call& operation) {
+  if (Enqueued* const enqueued = starting_enqueued(); enqueued != nullptr) {
+    // Calls of the host on the communicator may come before or after, so they are numbered apart.
+    Key key{};
+    HR_TRY(agree(enqueued->operation.call_site, *operation.comm, describe_operation(operation), false, kEnqueuedUse,
+                 &key));
+    if (key.first != 0) enqueued->call = key;
+    return kOk;
+  }
   Call* const call = std::exchange(current, nullptr);
   if (call == nullptr) return kOk;
   const Status status = check_operation_of(*call, operation);
@@ -229,12 +245,15 @@ Status before(Call& call) {
   comm::Communicator* const comm = communicator_of(call, *function);
   if (comm == nullptr || comm::is_revoked(*comm)) return kOk;
   if (function->ends) call.ended_context = comm->context();
-  return function->compares ? agree(call, *comm, describe_function(call, *function), function->waits) : kOk;
+  return function->compares ? agree(call.call_site(), *comm, describe_function(call, *function), function->waits) : kOk;
 }
 
 Status after(Call& call, int code) {
   current = nullptr;
-  if (call.ended_context != 0 && code == 0) own<Collectives>().sequences.erase(call.ended_context);
+  if (call.ended_context != 0 && code == 0) {
+    own<Collectives>().sequences.erase(call.ended_context);
+    own<Collectives>().sequences.erase(call.ended_context + kEnqueuedUse);
+  }
   return kOk;
 }
 
@@ -243,7 +262,7 @@ void at_finalize() {
   const Call* const call = current_call();
   const comm::Communicator* const world = comm::world();
   if (call == nullptr || world == nullptr || !call->is("MPI_Finalize") || comm::is_revoked(*world)) return;
-  if (agree(*call, *world, {}, true).ok()) return;
+  if (agree(call->call_site(), *world, {}, true).ok()) return;
   report("MPI_Finalize: %s", take_detail().c_str());
 }
 
@@ -258,6 +277,16 @@ void stop() { coll::call_checker = nullptr; }
 }  // namespace
 
 std::uint64_t begun_collective() noexcept { return begun; }
+
+Status outcome_of(std::uint32_t context, std::uint64_t sequence) {
+  auto& outcomes = own<Collectives>().outcomes;
+  const auto found = outcomes.find({context, sequence});
+  if (found == outcomes.end() || found->second.code == 0) return kOk;
+  set_detail(found->second.text);
+  const Status status = Status::from_code(found->second.code);
+  outcomes.erase(found);
+  return status;
+}
 
 Status explain_collective(Status status) {
   const bool of_data = status == Errc::kTruncate || status == Errc::kInStatus;

@@ -46,6 +46,10 @@ const CollectiveWait* collective_wait();
 // current call begins; 0: none.
 std::uint64_t begun_collective() noexcept;
 
+// Returns the mistake in a collective operation that does not wait, if it is known yet. `context`, `sequence`: of its
+// record.
+Status outcome_of(std::uint32_t context, std::uint64_t sequence);
+
 // Replaces the error of a call that completes non-blocking collectives with the mistake that caused it,
 // if there is one. Waits briefly for the comparing member.
 Status explain_collective(Status status);

@@ -39,6 +39,7 @@ constexpr CollectiveFunction kFunctions[] = {
     {"MPI_Comm_spawn_multiple", kComm, "comm", "root"},
     {"MPI_Comm_accept", kComm, "comm", "root"},
     {"MPI_Comm_connect", kComm, "comm", "root"},
+    {"MPIX_Stream_comm_create", kComm, "comm"},
     {"MPI_Win_create", kComm, "comm"},
     {"MPI_Win_allocate", kComm, "comm"},
     {"MPI_Win_allocate_shared", kComm, "comm"},

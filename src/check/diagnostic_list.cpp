@@ -6,6 +6,7 @@ extern const Diagnostic kAssertions;
 extern const Diagnostic kBuffers;
 extern const Diagnostic kCollectives;
 extern const Diagnostic kDeadlocks;
+extern const Diagnostic kEnqueued;
 extern const Diagnostic kEpochs;
 extern const Diagnostic kLeaks;
 extern const Diagnostic kLost;
@@ -18,9 +19,9 @@ extern const Diagnostic kThreads;
 namespace {
 
 // A diagnostic that uses what another one has recorded about the call must be listed after it.
-constexpr const Diagnostic* kDiagnostics[] = {&kThreads,     &kAssertions, &kDeadlocks, &kBuffers,
-                                              &kOneSided,    &kSignatures, &kEpochs,    &kOrder,
-                                              &kCollectives, &kRaces,      &kLost,      &kLeaks};
+constexpr const Diagnostic* kDiagnostics[] = {&kThreads,    &kAssertions, &kDeadlocks, &kBuffers,     &kOneSided,
+                                              &kSignatures, &kEpochs,     &kOrder,     &kCollectives, &kRaces,
+                                              &kLost,       &kEnqueued,   &kLeaks};
 
 }  // namespace
 

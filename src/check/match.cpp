@@ -11,9 +11,11 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "boot/boot.hpp"
 #include "check/call.hpp"
 #include "check/clock.hpp"
 #include "check/diagnostic.hpp"
+#include "check/enqueued.hpp"
 #include "check/messages.hpp"
 #include "check/objects.hpp"
 #include "check/report.hpp"
@@ -27,15 +29,15 @@ namespace hr::check {
 namespace {
 
 // kCancelled: a send is being cancelled, so notes can no longer be assigned to messages. kFailed: the last send
-// announced has failed.
-constexpr std::uint64_t kCancelled = 1, kFailed = 2;
+// announced has failed. kMatches: MPIX_Matchall matches a persistent send with a receive; no message follows.
+constexpr std::uint64_t kCancelled = 1, kFailed = 2, kMatches = 3;
 
 // Signature of the message that follows, as sent to the receiver.
 struct Note {
   std::int32_t source = 0;
   std::int32_t tag = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t stops = 0;  // kCancelled, kFailed; 0: neither
+  std::uint64_t stops = 0;  // kCancelled, kFailed, kMatches; 0: a message follows
   Signature signature;
   char data[64] = {};  // "4 x MPI_FLOAT"
   RemoteCallSite call_site;
@@ -55,18 +57,21 @@ using Stream = std::tuple<std::uint32_t, int, int>;  // context, source, tag
 
 struct Matches final : FileState {
   std::map<Stream, std::deque<Arrived>> notes;
+  std::map<Stream, std::deque<Note>> of_matches;  // kMatches
   std::set<Stream> stopped;
   std::unordered_map<const void*, Arrived> of_messages;   // notes of messages found by MPI_Mprobe and not yet received
   std::unordered_map<const void*, Mismatch> of_requests;  // mismatches found for requests that are not yet completed
   std::deque<Mismatch> of_calls;                          // mismatches of blocking receives
+  std::set<const void*> matched;                          // persistent requests for which MPIX_Matchall has returned
 };
 
 void send_note(const comm::Communicator& comm, int dest, int tag, const layout::Datatype& type, Count count,
-               const CallSite& call_site) {
+               const CallSite& call_site, std::uint64_t stops = 0) {
   if (dest < 0 || dest >= comm.peers().size() || tag < 0 || count < 0 || comm.has_others_) return;
   Note note;
   note.source = comm.rank();
   note.tag = tag;
+  note.stops = stops;
   note.bytes = static_cast<std::uint64_t>(count) * static_cast<std::uint64_t>(type.size());
   note.signature = signature_of(type, count);
   const std::string data = describe(type, count);
@@ -85,7 +90,9 @@ void take_note(const Told& told) {
   note.clock.assign(told.data.begin() + sizeof(Note), told.data.end());
   const Stream stream{static_cast<std::uint32_t>(told.subject), note.source, note.tag};
   auto& all = own<Matches>();
-  if (note.stops == kFailed) {
+  if (note.stops == kMatches) {
+    all.of_matches[stream].push_back(note);
+  } else if (note.stops == kFailed) {
     const auto found = all.notes.find(stream);
     if (found == all.notes.end()) return;
     found->second.pop_back();
@@ -120,15 +127,22 @@ bool find_note(const Call* call, const p2p::Envelope& envelope, Arrived* note) {
   return true;
 }
 
-bool fits(const Note& note, const p2p::Request& receive) {
-  const layout::Datatype& type = *receive.view_.type;
-  if (note.signature.packed || note.bytes > receive.view_.packed) return true;  // truncation is a separate error
-  const Signature expected = prefix_of(type, receive.view_.count, note.signature.length);
-  return matches(note.signature, expected);
+bool fits(const Note& note, const layout::Datatype& type, Count count) {
+  const auto bytes = static_cast<std::uint64_t>(count) * static_cast<std::uint64_t>(type.size());
+  if (note.signature.packed || note.bytes > bytes) return true;  // truncation is a separate error
+  return matches(note.signature, prefix_of(type, count, note.signature.length));
+}
+
+std::string mismatch_text(const Note& note, const char* message, const layout::Datatype& type, Count count,
+                          const std::string& receiver) {
+  return "signature: the " + std::string(message) + " of rank " + std::to_string(note.source) + " with tag " +
+         std::to_string(note.tag) + " holds " + note.data + " (" + text(note.call_site) + "), the receive expects " +
+         describe(type, count) + " (" + receiver + "); give both the same sequence of basic types";
 }
 
 void check_match(const p2p::Request& receive, const p2p::Envelope& envelope) {
-  Call* const call = current_call();
+  Enqueued* const enqueued = enqueued_by(receive);
+  Call* const call = enqueued != nullptr ? nullptr : current_call();
   if (call != nullptr) call->since = now_seconds();
   Arrived note;
   if (!find_note(call, envelope, &note)) {
@@ -138,18 +152,18 @@ void check_match(const p2p::Request& receive, const p2p::Envelope& envelope) {
   learn(note.clock);
 
   const auto started = operations().find(receive.handle());
-  const bool has_request = started != operations().end();
+  const bool has_request = enqueued == nullptr && started != operations().end();
   if (!has_request && call != nullptr) call->matched = true;
-  if (receive.view_.type == nullptr || fits(note, receive)) return;
-  const std::string receiver = has_request       ? text(started->second.call_site)
-                               : call != nullptr ? text(call->call_site())
-                                                 : "a receive";
-  Mismatch mismatch{envelope.context, "signature: the message of rank " + std::to_string(note.source) + " with tag " +
-                                          std::to_string(note.tag) + " holds " + note.data + " (" +
-                                          text(note.call_site) + "), the receive expects " +
-                                          describe(*receive.view_.type, receive.view_.count) + " (" + receiver +
-                                          "); give both the same sequence of basic types"};
-  if (has_request) {
+  if (receive.view_.type == nullptr || fits(note, *receive.view_.type, receive.view_.count)) return;
+  const std::string receiver = enqueued != nullptr ? text(enqueued->operation.call_site)
+                               : has_request       ? text(started->second.call_site)
+                               : call != nullptr   ? text(call->call_site())
+                                                   : "a receive";
+  Mismatch mismatch{envelope.context,
+                    mismatch_text(note, "message", *receive.view_.type, receive.view_.count, receiver)};
+  if (enqueued != nullptr) {
+    enqueued->mismatch = std::move(mismatch.text);
+  } else if (has_request) {
     own<Matches>().of_requests[receive.handle()] = std::move(mismatch);
   } else {
     own<Matches>().of_calls.push_back(std::move(mismatch));
@@ -163,7 +177,8 @@ thread_local const Call* told_of = nullptr;
 void tell_signature_of(const Call& call) {
   told_of = nullptr;
   constexpr std::pair<const char*, const char*> kNames[] = {{"sendtype", "sendcount"}, {"datatype", "count"}};
-  if (call.find("dest") == nullptr || call.function().ends_with("_init")) return;
+  const bool later = call.function().ends_with("_init") || call.function().ends_with("_enqueue");
+  if (call.find("dest") == nullptr || later) return;
   const auto* const comm = call.object<comm::Communicator>("comm");
   const char* const tag = call.find("sendtag") != nullptr ? "sendtag" : "tag";
   for (const auto& [type_name, count_name] : kNames) {
@@ -175,19 +190,21 @@ void tell_signature_of(const Call& call) {
   }
 }
 
+void withdraw(const comm::Communicator& comm, int dest, int tag) {
+  if (dest < 0 || dest >= comm.peers().size() || tag < 0 || comm.has_others_) return;
+  Note note;
+  note.source = comm.rank();
+  note.tag = tag;
+  note.stops = kFailed;
+  tell(comm.peer_proc(dest), Word::kSignature, comm.context(), bytes_of(note));
+}
+
 // Withdraws the note because the send has failed. Does nothing for a call that also receives: the receive may have
 // failed instead.
 void take_back(const Call& call) {
   const auto* const comm = call.object<comm::Communicator>("comm");
-  const auto dest = static_cast<int>(call.number("dest"));
   if (std::exchange(told_of, nullptr) != &call || call.find("source") != nullptr || comm == nullptr) return;
-  const auto tag = static_cast<int>(call.number("tag"));
-  if (dest < 0 || dest >= comm->peers().size() || tag < 0 || comm->has_others_) return;
-  Note note;
-  note.source = comm->rank();
-  note.tag = tag;
-  note.stops = kFailed;
-  tell(comm->peer_proc(dest), Word::kSignature, comm->context(), bytes_of(note));
+  withdraw(*comm, static_cast<int>(call.number("dest")), static_cast<int>(call.number("tag")));
 }
 
 void stop_after_cancel(const Call& call) {
@@ -203,8 +220,53 @@ void stop_after_cancel(const Call& call) {
   tell(comm->peer_proc(send.peer), Word::kSignature, send.context, bytes_of(note));
 }
 
+// True for a persistent message that MPIX_Matchall is about to match.
+bool is_to_match(const Operation& message, Operation::Kind kind) {
+  const comm::Communicator* const comm = comm::communicator_of(message.context);
+  return message.kind == kind && message.persistent && !message.active && !is_matched(message.request) &&
+         comm != nullptr && message.peer >= 0 && !message.buffers.empty() &&
+         (comm->peer_proc(message.peer) == boot::processes().self() ||
+          p2p::shares_memory(comm->peer_proc(message.peer)));
+}
+
+// Tells the receivers what the sends hold. Streams exchange matched messages without the library.
+void tell_matches(const Call& call) {
+  for (const void* const handle : call.before) {
+    const auto found = operations().find(handle);
+    if (found == operations().end() || !is_to_match(found->second, Operation::Kind::kSend)) continue;
+    const Operation& send = found->second;
+    const Buffer& data = send.buffers.front();
+    send_note(*comm::communicator_of(send.context), send.peer, send.tag, *data.type, data.count, send.call_site,
+              kMatches);
+  }
+}
+
+// The senders' notes arrive before their part in the match.
+Status compare_matches(Call& call) {
+  Status status = kOk;
+  for (const void* const handle : call.before) {
+    const auto found = operations().find(handle);
+    if (found == operations().end()) continue;
+    Operation& operation = found->second;
+    const bool receives = is_to_match(operation, Operation::Kind::kReceive);
+    if (!operation.active) own<Matches>().matched.insert(handle);
+    if (!receives) continue;
+    auto& notes = own<Matches>().of_matches[{operation.context, operation.peer, operation.tag}];
+    if (notes.empty()) continue;
+    const Note note = notes.front();
+    notes.pop_front();
+    const Buffer& data = operation.buffers.front();
+    if (!status.ok() || fits(note, *data.type, data.count)) continue;
+    call.where = comm::communicator_of(operation.context);
+    const std::string receiver = text(operation.call_site);
+    status = fail(Errc::kType, "%s", mismatch_text(note, "send", *data.type, data.count, receiver).c_str());
+  }
+  return status;
+}
+
 Status before(Call& call) {
   tell_signature_of(call);
+  if (call.is("MPIX_Matchall")) tell_matches(call);
   if (call.is("MPI_Cancel")) stop_after_cancel(call);
   return kOk;
 }
@@ -237,6 +299,8 @@ Status after(Call& call, int code) {
   auto& all = own<Matches>();
   if (code == 0) note_probed(call);
   if (code != 0) take_back(call);
+  if (call.is("MPI_Request_free") && !call.before.empty()) all.matched.erase(call.before.front());
+  if (code == 0 && call.is("MPIX_Matchall")) HR_TRY(compare_matches(call));
   if (!all.of_calls.empty()) {
     Mismatch mismatch = std::move(all.of_calls.front());
     all.of_calls.pop_front();
@@ -285,11 +349,19 @@ std::vector<std::string> messages_without_receive() {
   return texts;
 }
 
-void tell_signature(const Call& call, const Operation& send) {
+bool is_matched(const void* request) { return own<Matches>().matched.contains(request); }
+
+void tell_signature(const CallSite& call_site, const Operation& send) {
   const auto* const comm = comm::communicator_of(send.context);
   if (send.kind != Operation::Kind::kSend || comm == nullptr || send.buffers.empty()) return;
   const Buffer& data = send.buffers.front();
-  send_note(*comm, send.peer, send.tag, *data.type, data.count, call.call_site());
+  send_note(*comm, send.peer, send.tag, *data.type, data.count, call_site);
+}
+
+void take_back_signature(const Operation& send) {
+  const auto* const comm = comm::communicator_of(send.context);
+  if (send.kind == Operation::Kind::kSend && comm != nullptr && !send.buffers.empty())
+    withdraw(*comm, send.peer, send.tag);
 }
 
 extern const Diagnostic kSignatures;

@@ -18,7 +18,12 @@ class Call;
 // (...)".
 std::vector<std::string> messages_without_receive();
 
-// Sends the signature of a persistent send that is about to be started.
-void tell_signature(const Call& call, const Operation& send);
+// Sends the signature of a persistent or enqueued send that is about to be started there. Does nothing for other
+// operations.
+void tell_signature(const CallSite& call_site, const Operation& send);
+// True if MPIX_Matchall has returned for this persistent request.
+[[nodiscard]] bool is_matched(const void* request);
+// Withdraws it, because the send has failed.
+void take_back_signature(const Operation& send);
 
 }  // namespace hr::check

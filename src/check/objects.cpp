@@ -5,6 +5,7 @@
 #include "comm/group.hpp"
 #include "comm/info.hpp"
 #include "comm/session.hpp"
+#include "enqueue/stream.hpp"
 #include "io/file.hpp"
 #include "layout/datatype.hpp"
 #include "layout/op.hpp"
@@ -27,6 +28,7 @@ constexpr HandleType kTypes[] = {
     {ObjectKind::kSession, "MPI_Session", "end with MPI_Session_finalize"},
     {ObjectKind::kWindow, "MPI_Win", "free with MPI_Win_free"},
     {ObjectKind::kFile, "MPI_File", "close with MPI_File_close"},
+    {ObjectKind::kStream, "MPIX_Stream", "free with MPIX_Stream_free"},
 };
 
 template <class T>
@@ -67,6 +69,8 @@ bool is_live(const void* handle, ObjectKind kind) noexcept {
       return lives<rma::Window>(handle);
     case ObjectKind::kFile:
       return lives<io::File>(handle);
+    case ObjectKind::kStream:
+      return lives<enqueue::Stream>(handle);
     default:
       return false;
   }

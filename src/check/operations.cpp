@@ -58,6 +58,20 @@ void replace_shared_request(const Argument& argument) {
   p2p::release_request(shared);
 }
 
+// Returns the buffers of MPIX_Allreduce_enqueue, which have a count and a type in common.
+std::vector<Buffer> buffers_of_reduction(const Call& call) {
+  std::vector<Buffer> buffers;
+  auto* const type = call.object<layout::Datatype>("datatype");
+  if (type == nullptr || !type->committed() || call.number("count") <= 0) return buffers;
+  for (const char* const name : {"sendbuf", "recvbuf"}) {
+    const Argument* const memory = call.find(name);
+    if (reinterpret_cast<std::uintptr_t>(memory->address) == std::uintptr_t{abi::kInPlace}) continue;
+    buffers.push_back({name, memory->address, call.number("count"), Ref<layout::Datatype>::share(type),
+                       memory->use == Argument::Use::kWritten, false, 0});
+  }
+  return buffers;
+}
+
 }  // namespace
 
 Operations& operations() { return own<Table>().of; }
@@ -109,6 +123,7 @@ std::vector<Buffer> buffers_of(const Call& call) {
                             call.find("message") != nullptr;
   if (!communicates || call.function().starts_with("MPI_Pack") || call.function().starts_with("MPI_Unpack"))
     return buffers;
+  if (call.is("MPIX_Allreduce_enqueue")) return buffers_of_reduction(call);
   const auto arguments = call.arguments();
   for (std::size_t at = 0; at + 2 < arguments.size(); ++at) {
     const Argument& memory = arguments[at];

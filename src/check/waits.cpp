@@ -6,8 +6,11 @@
 #include "base/abi.hpp"
 #include "boot/boot.hpp"
 #include "check/collectives.hpp"
+#include "check/enqueued.hpp"
+#include "check/match.hpp"
 #include "check/objects.hpp"
 #include "comm/failure.hpp"
+#include "p2p/p2p.hpp"
 #include "p2p/request.hpp"
 #include "rma/window.hpp"
 
@@ -79,25 +82,21 @@ struct OneWait {
   std::string text;
 };
 
-std::optional<OneWait> in_request(const void* handle) {
-  const auto found = operations().find(handle);
-  if (found == operations().end() || !found->second.active) return std::nullopt;
-  const Operation& operation = found->second;
-  const auto* const request = static_cast<const p2p::Request*>(handle);
+std::optional<OneWait> wait_of(const Operation& operation, const p2p::Request& request) {
   const comm::Communicator* const comm = comm::communicator_of(operation.context);
-  if (request->complete() || comm == nullptr) return std::nullopt;
+  if (request.complete() || comm == nullptr) return std::nullopt;
   OneWait wait;
   using Phase = p2p::Request::Phase;
   switch (operation.kind) {
     case Operation::Kind::kReceive:
-      if (request->phase_ != Phase::kPosted) return std::nullopt;
+      if (request.phase_ != Phase::kPosted) return std::nullopt;
       wait.any = operation.peer == abi::kAnySource;
       wait.processes = wait.any ? members(*comm) : std::vector<int>{comm->peer_proc(operation.peer)};
       wait.text = (wait.any ? "a message from any source" : "a message from rank " + std::to_string(operation.peer)) +
                   with_tag(operation.tag);
       break;
     case Operation::Kind::kSend:
-      if (request->phase_ == Phase::kMoving) return std::nullopt;
+      if (request.phase_ == Phase::kMoving) return std::nullopt;
       wait.processes = {comm->peer_proc(operation.peer)};
       wait.text = "a message to rank " + std::to_string(operation.peer) + with_tag(operation.tag);
       break;
@@ -111,6 +110,52 @@ std::optional<OneWait> in_request(const void* handle) {
   }
   wait.text += " (" + text(operation.call_site) + ")";
   return wait;
+}
+
+std::optional<OneWait> in_request(const void* handle) {
+  const auto found = operations().find(handle);
+  if (found == operations().end() || !found->second.active) return std::nullopt;
+  const auto* const request = static_cast<const p2p::Request*>(handle);
+  const Enqueued* const enqueued = enqueued_for(handle);
+  if (enqueued == nullptr) return wait_of(found->second, *request);
+  // Until its stream has come to an operation, the operation waits for that stream.
+  return enqueued->inner == nullptr ? std::nullopt : wait_of(found->second, *enqueued->inner);
+}
+
+// Adds what all operations must have for the call to end.
+void add_to(Wait& wait, const OneWait& one, const char* between) {
+  wait.text += between + one.text;
+  wait.processes.insert(wait.processes.end(), one.processes.begin(), one.processes.end());
+}
+
+// Handles MPI_Comm_free and MPI_Finalize, which wait for what streams have begun.
+std::optional<Wait> in_streams(const Call& call) {
+  const auto* const comm = call.object<comm::Communicator>("comm");
+  Wait wait = at_call_site(call, " for enqueued operations");
+  for (const Enqueued* const each : enqueued_in_progress(comm == nullptr ? 0 : comm->context())) {
+    const auto one = wait_of(each->operation, *each->inner);
+    if (one && !one->any) add_to(wait, *one, wait.processes.empty() ? ": " : ", ");
+  }
+  return wait.processes.empty() ? std::nullopt : std::optional(wait);
+}
+
+// Handles MPIX_Matchall, which waits until the other processes call it, too.
+std::optional<Wait> in_match(const Call& call) {
+  Wait wait = at_call_site(call, " for the other processes of its requests");
+  for (const void* const handle : call.before) {
+    const auto found = operations().find(handle);
+    if (found == operations().end() || found->second.active || is_matched(handle)) continue;
+    const Operation& operation = found->second;
+    const comm::Communicator* const comm = comm::communicator_of(operation.context);
+    const bool message = operation.kind == Operation::Kind::kSend || operation.kind == Operation::Kind::kReceive;
+    if (comm == nullptr || !message || operation.peer < 0) continue;
+    const int proc = comm->peer_proc(operation.peer);
+    if (proc == boot::processes().self() || !p2p::shares_memory(proc)) continue;
+    const std::string call_site = " (" + text(operation.call_site) + ")";
+    add_to(wait, {{proc}, false, "rank " + std::to_string(operation.peer) + with_tag(operation.tag) + call_site},
+           wait.processes.empty() ? ": " : ", ");
+  }
+  return wait.processes.empty() ? std::nullopt : std::optional(wait);
 }
 
 // Handles MPI_Wait and its variants. If all requests must complete, a receive from any source or a collective counts
@@ -160,6 +205,10 @@ std::optional<Wait> wait_of(const Call& call) {
       name == "MPI_Rsend" || name == "MPI_Sendrecv" || name == "MPI_Sendrecv_replace")
     return in_message(call);
   if (name.starts_with("MPI_Wait")) return in_requests(call);
+  if (name == "MPIX_Matchall") return in_match(call);
+  if (name == "MPI_Comm_free" || name == "MPI_Finalize") {
+    if (auto wait = in_streams(call)) return wait;
+  }
   const comm::Communicator* comm = call.object<comm::Communicator>("comm");
   if (const auto* window = call.object<rma::Window>("win"); window != nullptr) comm = window->comm_.get();
   if (comm == nullptr || comm->size() == 1) return std::nullopt;

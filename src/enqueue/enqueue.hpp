@@ -73,11 +73,31 @@ Status wait_together(std::span<Waiting> all);
 // True if wait() has taken the program's reference.
 [[nodiscard]] bool wait_releases(const p2p::Request& request) noexcept;
 
-// Waits until every operation that was enqueued on the communicator, which the program is freeing, is complete;
-// operations of graphs only if a stream has reached them. Errors: those of the operations.
+// Waits until every operation that was enqueued on the communicator, which the program is freeing, is complete. If
+// graphs hold operations, waits until the communicator's stream is idle; of graphs in other streams, only operations
+// that these have reached are awaited. Errors: those of the operations.
 Status finish(comm::Communicator& comm);
 // Calls finish() for all communicators, and logs the errors.
 void finish_all();
+
+// Watches the operations that the library's thread carries out, for the checker (check/enqueued.cpp). Threads: library
+// lock; all but enqueued() also in rounds of progress.
+class Watcher {
+ public:
+  virtual ~Watcher() = default;
+  // The current call has enqueued the operation. `request`: the program's; null if the stream waits for the operation.
+  virtual void enqueued(const void* operation, const p2p::Request* request, bool captured) = 0;
+  // The stream has come to the operation, which is about to be started, and has been. `inner`: its ordinary request;
+  // null: the start failed.
+  virtual void begins(const void* operation) = 0;
+  virtual void began(const void* operation, const p2p::Request* inner) = 0;
+  // The operation is complete. Returns a mistake of the program, with its detail.
+  virtual Status ends(const void* operation) = 0;
+  // The operation will not be started again.
+  virtual void dropped(const void* operation) = 0;
+};
+// Null: nobody watches. Owner: check/.
+inline Watcher* watcher = nullptr;
 
 // Asks the thread that makes progress to log a line about each communicator whose stream waits. Threads: any, even in
 // a signal handler.

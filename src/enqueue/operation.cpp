@@ -117,6 +117,7 @@ void add_wait(const Operation& operation, std::vector<StreamOperation>& work) {
 }  // namespace
 
 Operation::~Operation() {
+  if (watcher != nullptr) watcher->dropped(this);
   if (outer_ != nullptr) p2p::release_request(outer_);
 }
 
@@ -244,6 +245,7 @@ Status append(Attached& attached, std::span<const OperationPointer> operations, 
     each->captured_ = captured;
     each->waited_ = waits;
     if (captured) each->alive_ = {};
+    if (watcher != nullptr) watcher->enqueued(each.get(), each->request(), captured);
   }
   const OperationPointer& first = operations.front();
   work.push_back(ProgramStream::write(first->place_.start(), first->place_.number));

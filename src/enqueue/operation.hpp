@@ -36,6 +36,8 @@ class Operation {
   // Releases what would keep the communicator alive. Called when the program has freed the communicator of a graph's
   // operation; the operation is not started again.
   virtual void forget() {}
+  // The program's request; null: there is none.
+  [[nodiscard]] virtual const p2p::Request* request() const { return outer_; }
   // Name for error messages: "send to rank 3 with tag 7".
   [[nodiscard]] virtual std::string what() const = 0;
 
@@ -163,6 +165,8 @@ Served served_for(const p2p::Request& request);
 void watch();
 // Does what ask_for_waits() has asked for. Called in rounds of progress.
 void report_waits();
+// Logs a line about the communicator's stream if it waits. `more`: added to the line.
+void report_waits_of(const Attached& attached, const char* more);
 // Ends an operation, with or without an error.
 void finish(const OperationPointer& operation, const p2p::Completion& completion, std::string why);
 

@@ -56,6 +56,7 @@ class Persistent final : public Operation {
     if (started.last.get() == this && !captured_) started.last = nullptr;
   }
 
+  [[nodiscard]] const p2p::Request* request() const override { return request_; }
   [[nodiscard]] std::string what() const override { return request_->state_->what(); }
 
   p2p::Request* request_;

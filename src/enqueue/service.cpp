@@ -26,7 +26,9 @@ void begin_one(const OperationPointer& operation) {
   operation->rounds_ = 0;
   if (operation->captured_) add(Statistic::enqueued_pending);
   if (operation->captured_) operation->alive_ = Ref<comm::Communicator>::share(operation->comm_);
+  if (watcher != nullptr) watcher->begins(operation.get());
   const Status status = operation->start(&operation->inner_);
+  if (watcher != nullptr) watcher->began(operation.get(), operation->inner_);
   operation->place_.set_begun();
   if (!status.ok()) {
     p2p::Completion completion;
@@ -166,6 +168,10 @@ void finish(const OperationPointer& operation, const p2p::Completion& completion
   const Ref<comm::Communicator> comm = operation->alive_;
   auto& attached = static_cast<Attached&>(*comm->stream_);
   p2p::Completion result = completion;
+  if (watcher != nullptr) {
+    const Status mistake = watcher->ends(operation.get());
+    if (!mistake.ok()) attached.note_error(mistake, take_detail());
+  }
   if (!result.error.ok()) {
     // Streams do not wait for another sender.
     if (result.error == Errc::kProcFailedPending) result.error = Errc::kProcFailed;

@@ -1,6 +1,9 @@
 // A stream's waits for enqueued operations, and the program's wait for all of them.
 #include <algorithm>
+#include <limits>
 
+#include "base/clock.hpp"
+#include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "enqueue/matched.hpp"
 #include "enqueue/operation.hpp"
@@ -18,8 +21,18 @@ bool is_gone(const Attached& attached) {
   return attached.stream_->has_device() && attached.stream_->device_.context() == nullptr;
 }
 
-// True if a stream has reached an incomplete operation of a graph. The stream need not be waiting for the operation.
+// True if the communicator's stream has unfinished work that is not being captured.
+bool is_busy(const Attached& attached) {
+  auto capture = mem::device::ProgramStream::Capture::kNone;
+  const mem::device::ProgramStream& device = attached.stream_->device_;
+  return device.capture(&capture).ok() && capture == mem::device::ProgramStream::Capture::kNone && !device.idle();
+}
+
+// True if a graph with operations may still run: the communicator's stream has not done all its work, or some stream
+// has reached an incomplete operation, for which it need not be waiting.
 bool any_launched(const Attached& attached) {
+  if (attached.captured_.empty()) return false;
+  if (is_busy(attached)) return true;
   return std::ranges::any_of(attached.captured_, [](const OperationPointer& first) {
     return first->place_.reached() || first->running_ ||
            std::ranges::any_of(first->others_, [](const OperationPointer& each) { return each->running_; });
@@ -29,17 +42,21 @@ bool any_launched(const Attached& attached) {
 // True if the stream may have unfinished work of matched requests, whose completion the library does not see.
 bool any_matched(Attached& attached) {
   if (!attached.matched_) return false;
-  auto capture = mem::device::ProgramStream::Capture::kNone;
-  const mem::device::ProgramStream& device = attached.stream_->device_;
-  const bool idle =
-      !device.capture(&capture).ok() || capture != mem::device::ProgramStream::Capture::kNone || device.idle();
-  attached.matched_ = !idle;
-  return !idle;
+  attached.matched_ = is_busy(attached);
+  return attached.matched_;
 }
 
 Status finish(Attached& attached) {
+  double silent_until = now_seconds() + knobs().check_wait_seconds;
   HR_TRY(p2p::wait_until([&] {
-    return is_gone(attached) || (attached.unfinished_ == 0 && !any_launched(attached) && !any_matched(attached));
+    if (is_gone(attached) || (attached.unfinished_ == 0 && !any_launched(attached) && !any_matched(attached)))
+      return true;
+    if (now_seconds() > silent_until && knobs().check_wait_seconds > 0) {
+      // Once: the other process may still compute.
+      silent_until = std::numeric_limits<double>::infinity();
+      report_waits_of(attached, "; MPI_Comm_free and MPI_Finalize wait for that");
+    }
+    return false;
   }));
   return attached.take_error();
 }

@@ -30,7 +30,9 @@ std::string listed(const std::vector<std::string>& all) {
   return text;
 }
 
-void report(const Attached& attached) {
+}  // namespace
+
+void report_waits_of(const Attached& attached, const char* more) {
   std::vector<std::string> waits, later, matched;
   for (const OperationPointer& each : state->running) {
     if (each->comm_ == &attached.comm_) waits.push_back(each->what());
@@ -48,10 +50,8 @@ void report(const Attached& attached) {
   if (!waits.empty()) text += ", waits for: " + listed(waits);
   if (!later.empty()) text += ", has not come to: " + listed(later);
   if (!matched.empty()) text += ", has work to do, and was given these matched operations: " + listed(matched);
-  log::write(log::Level::kError, "%s", text.c_str());
+  log::write(log::Level::kError, "%s%s", text.c_str(), more);
 }
-
-}  // namespace
 
 void ask_for_waits() noexcept { asked.fetch_add(1, std::memory_order_relaxed); }
 
@@ -61,7 +61,7 @@ void report_waits() {
   state->asked_seen = asked.load(std::memory_order_relaxed);
   if (now_seconds() - state->reported_at < kPauseSeconds) return;
   state->reported_at = now_seconds();
-  for (const Attached* const each : state->communicators) report(*each);
+  for (const Attached* const each : state->communicators) report_waits_of(*each, "");
 }
 
 }  // namespace hr::enqueue

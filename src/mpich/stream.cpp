@@ -6,6 +6,7 @@
 #include "mpich/beyond.hpp"
 #include "mpich/conversions.hpp"
 #include "mpich/entry.hpp"
+#include "mpich/statuses.hpp"
 
 using namespace hr::mpich;  // NOLINT
 
@@ -59,10 +60,31 @@ void forget(StandardStream stream) {
   }
 }
 
-// True if the program ignores the status. Others are refused: the status would be filled only when the stream reaches
-// the operation, and in the layout of the standard's ABI.
-bool ignored(const Status* status) { return status == nullptr || status == kStatusIgnore; }
-int no_status() { return ErrorCode::out(MPI_ERR_UNSUPPORTED_OPERATION); }
+// While it exists, libmpi_abi.so.1 writes the statuses of the thread's calls in MPICH's form, even if the stream
+// reaches the operation much later.
+class MpichStatuses {
+ public:
+  MpichStatuses() { set(sizeof(Status)); }
+  ~MpichStatuses() { set(0); }
+  MpichStatuses(const MpichStatuses&) = delete;
+  MpichStatuses& operator=(const MpichStatuses&) = delete;
+
+  static MPI_Status* in(Status* status) noexcept {
+    return status == nullptr || status == kStatusIgnore ? MPI_STATUS_IGNORE : reinterpret_cast<MPI_Status*>(status);
+  }
+
+ private:
+  using Fill = void(void* status, const MPI_Status* from);
+  static void fill(void* status, const MPI_Status* from) {
+    MPI_Status made = *from;
+    made.MPI_ERROR = kNoValue;  // stays as it is (section 3.2.5)
+    to_mpich(made, *static_cast<Status*>(status));
+  }
+  static void set(std::size_t bytes) {
+    static auto* const use = find_beyond<void(Fill*, std::size_t)>("hr_enqueue_statuses");
+    if (use != nullptr) use(fill, bytes);
+  }
+};
 
 }  // namespace
 
@@ -123,10 +145,9 @@ HR_EXPORT int MPIX_Send_enqueue(const void* buf, int count, int datatype, int de
 }
 
 HR_EXPORT int MPIX_Recv_enqueue(void* buf, int count, int datatype, int source, int tag, int comm, Status* status) {
-  if (!ignored(status)) return no_status();
+  const MpichStatuses statuses;
   return ErrorCode::out(call_beyond("MPIX_Recv_enqueue", buffer_in(buf), count, in<Kind::kDatatype>(datatype),
-                                    Rank::in(source), Tag::in(tag), in<Kind::kComm>(comm),
-                                    static_cast<MPI_Status*>(MPI_STATUS_IGNORE)));
+                                    Rank::in(source), Tag::in(tag), in<Kind::kComm>(comm), MpichStatuses::in(status)));
 }
 
 HR_EXPORT int MPIX_Isend_enqueue(const void* buf, int count, int datatype, int dest, int tag, int comm, int* request) {
@@ -151,18 +172,17 @@ HR_EXPORT int MPIX_Allreduce_enqueue(const void* sendbuf, void* recvbuf, int cou
 }
 
 HR_EXPORT int MPIX_Wait_enqueue(int* request, Status* status) {
-  if (!ignored(status)) return no_status();
+  const MpichStatuses statuses;
   HandleInOut<Kind::kRequest> object(request);
-  const int code = call_beyond("MPIX_Wait_enqueue", object.argument(), static_cast<MPI_Status*>(MPI_STATUS_IGNORE));
+  const int code = call_beyond("MPIX_Wait_enqueue", object.argument(), MpichStatuses::in(status));
   if (request != nullptr) object.finish();
   return ErrorCode::out(code);
 }
 
 HR_EXPORT int MPIX_Waitall_enqueue(int count, int* array_of_requests, Status* array_of_statuses) {
-  if (!ignored(array_of_statuses)) return no_status();
+  const MpichStatuses statuses;
   HandlesInOut<Kind::kRequest> objects(array_of_requests, count);
-  const int code =
-      call_beyond("MPIX_Waitall_enqueue", count, objects.argument(), static_cast<MPI_Status*>(MPI_STATUSES_IGNORE));
+  const int code = call_beyond("MPIX_Waitall_enqueue", count, objects.argument(), MpichStatuses::in(array_of_statuses));
   objects.finish();
   return ErrorCode::out(code);
 }

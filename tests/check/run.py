@@ -47,7 +47,7 @@ def of_pages(lines: list[str], expected: list[str], saved: str) -> list[str]:
     if any(len(page.reports()[1]) == ROOM for page in counters.load(saved)):
         return []
     written = [(int(found[1]), found[2]) for line in lines if (found := re.match(r"\[headrace (\d+)/\d+\] check full: (.*)", line))]
-    ours = [re.sub(r"^(check full: |(MPI_\w+: )?MPI_ERR_\w+: )", "", text) for text in expected if not re.search(NOT_OURS, text)]
+    ours = [re.sub(r"^(check full: |(MPIX?_\w+: )?MPI_ERR_\w+: )", "", text) for text in expected if not re.search(NOT_OURS, text)]
     wrong = [f"not in the page of rank {rank}: {line}" for rank, line in written
              if not re.search(NOT_OURS, line) and not any(rank == other and line.startswith(text) for other, text in kept)]
     return wrong + [f"in no page: {text}" for text in ours if not any(re.search(text, found) for _, found in kept)]

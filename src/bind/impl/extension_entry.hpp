@@ -2,9 +2,23 @@
 // separate.
 #pragma once
 
+#include "bind/checked_calls.hpp"
 #include "bind/entry.hpp"
 
 namespace hr::bind {
+
+// Executes a call, and checks it if calls are checked. arguments(check): calls check() with the list of Arguments.
+template <class Arguments, class Body>
+int look_first(const Call& call, const void* caller, const Arguments& arguments, const Body& body) {
+  if (!checking) [[likely]]
+    return body();
+  return arguments([&](std::initializer_list<Argument> all) {
+    return check_call(call, Needs::kInitialized, caller, all, [&] {
+      static_cast<void>(consume_pass());
+      return body();
+    });
+  });
+}
 
 // Ends the program if the library is not in use.
 inline void check_ready(const Call& call) {

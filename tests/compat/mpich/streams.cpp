@@ -47,6 +47,52 @@ void check(bool good, int line) {
 }
 #define CHECK(condition) check(condition, __LINE__)
 
+// MPICH's MPI_Status.
+struct Status {
+  int count_lo, count_hi_and_cancelled, source, tag, error;
+};
+constexpr int kPoison = 0x5A5A5A5A;
+constexpr Status kPoisoned = {kPoison, kPoison, kPoison, kPoison, kPoison};
+int* words(Status* status) { return &status->count_lo; }
+
+// MPI_ERROR keeps its value: the calls complete without an error.
+void expect(const Status& found, int bytes, int source, int tag, int line) {
+  check(found.count_lo == bytes && found.count_hi_and_cancelled == 0, line);
+  check(found.source == source && found.tag == tag && found.error == kPoison, line);
+}
+void expect_poison(const Status& found, int line) { check(std::memcmp(&found, &kPoisoned, sizeof found) == 0, line); }
+
+// Statuses of enqueued operations have MPICH's form, and nothing around them changes.
+void run_statuses(int comm, gpu::Stream stream, void* from, void* to, int rank, int size) {
+  const int next = (rank + 1) % size, previous = (rank + size - 1) % size;
+  Status all[5], one = kPoisoned, nobody = kPoisoned, empty = kPoisoned, received = kPoisoned;
+  for (Status& each : all) each = kPoisoned;
+  int requests[4];
+  CHECK(MPIX_Irecv_enqueue(to, 100, kInt, -2, -1, comm, &requests[0]) == 0);  // any source, any tag
+  CHECK(MPIX_Isend_enqueue(from, 70, kInt, next, 6, comm, &requests[1]) == 0);
+  requests[2] = kRequestNull;
+  CHECK(MPIX_Irecv_enqueue(to, 100, kInt, -1, 9, comm, &requests[3]) == 0);  // MPI_PROC_NULL
+  CHECK(MPIX_Waitall_enqueue(4, requests, words(&all[0])) == 0);
+  CHECK(MPIX_Isend_enqueue(from, 80, kInt, next, 7, comm, &requests[0]) == 0);
+  CHECK(MPIX_Irecv_enqueue(to, 100, kInt, previous, 7, comm, &requests[1]) == 0);
+  CHECK(MPIX_Wait_enqueue(&requests[1], words(&one)) == 0);
+  CHECK(MPIX_Wait_enqueue(&requests[0], kStatusIgnore) == 0);
+  CHECK(MPIX_Isend_enqueue(from, 90, kInt, next, 8, comm, &requests[0]) == 0);
+  CHECK(MPIX_Recv_enqueue(to, 100, kInt, previous, 8, comm, words(&received)) == 0);
+  CHECK(MPIX_Recv_enqueue(to, 100, kInt, -1, 8, comm, words(&nobody)) == 0);
+  CHECK(MPIX_Wait_enqueue(&requests[0], kStatusIgnore) == 0);
+  CHECK(MPIX_Wait_enqueue(&requests[0], words(&empty)) == 0);
+  gpu::synchronize(stream);
+  expect(all[0], 70 * sizeof(int), previous, 6, __LINE__);
+  expect(all[2], 0, -2, -1, __LINE__);
+  expect(all[3], 0, -1, -1, __LINE__);
+  expect_poison(all[4], __LINE__);
+  expect(one, 80 * sizeof(int), previous, 7, __LINE__);
+  expect(received, 90 * sizeof(int), previous, 8, __LINE__);
+  expect(nobody, 0, -1, -1, __LINE__);
+  expect(empty, 0, -2, -1, __LINE__);
+}
+
 int run(int rank, int size) {
   constexpr std::size_t kCount = 1000, kBytes = kCount * sizeof(int);
   gpu::select(rank);
@@ -86,6 +132,7 @@ int run(int rank, int size) {
     CHECK(got[i] == (rank + 2 * size - 2) % size + 1);
     CHECK(sum[i] == size * (size + 1) / 2);
   }
+  run_statuses(comm, stream, from, to, rank, size);
   CHECK(MPIX_Stop_progress_thread(named) == 0);
   CHECK(MPI_Comm_free(&comm) == 0);
   CHECK(MPIX_Stream_free(&named) == 0 && named == kStreamNull);
