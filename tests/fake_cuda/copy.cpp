@@ -68,7 +68,9 @@ class Source {
   std::shared_ptr<std::vector<unsigned char>> now_;
 };
 
+// Keeps the lock that most calls of the process need, with FAKE_CUDA_QUEUE.
 Result after_copy_to(Stream* stream, Address to) {
+  const Submission submission;
   return is_pageable(to) && !is_captured(stream) ? synchronize_stream(stream) : kSuccess;
 }
 

@@ -14,9 +14,12 @@ RANKS, MESSAGES = 2, 6  # a rank sends six faces and receives six
 MADE_ONCE = ("cuMemHostAlloc", "cuMemAlloc", "cuEventCreate", "cuStreamCreateWithPriority", "cuIpcOpenMemHandle")
 
 
-def calls(work: Path, pattern: str, steps: int) -> Counter:
+WAITS = ("cuStreamSynchronize", "cuEventSynchronize", "cuCtxSynchronize", "cuStreamQuery", "cuEventQuery", "cuMemcpy", "cuMemcpyDtoH", "cuMemcpyHtoD")
+
+
+def calls(work: Path, pattern: str, steps: int, threads: int = driver_counts.ALL_THREADS) -> Counter:
     """Returns the driver calls of all ranks in a run of this number of steps."""
-    return driver_counts.calls(work / f"{pattern}-{steps}", RANKS, driver_counts.ALL_THREADS, HALO3D, "--device", "cuda", "--local", "16",
+    return driver_counts.calls(work / f"{pattern}-{steps}", RANKS, threads, HALO3D, "--device", "cuda", "--local", "16",
                                "--pattern", pattern, "--no-identity-check", "--steps", str(steps))
 
 
@@ -41,6 +44,19 @@ class DriverCalls(unittest.TestCase):
     def test_one_collective_call(self):
         self.assert_a_step("overlap-neighbor", {"cuPointerGetAttributes": 2, "cuMemcpyAsync": 0, "cuLaunchKernel": 6,
                                                 "cuEventRecord": 4})
+
+    def test_a_graph_needs_no_wait_of_the_host(self):
+        """The program's thread only launches: a graph for every two steps, once the graph has been captured."""
+        few, many = 10, 110
+        with tempfile.TemporaryDirectory(prefix="driver-calls-") as work:
+            before, after = (calls(Path(work), "graph", steps, driver_counts.FIRST_THREAD) for steps in (few, many))
+        self.assertEqual(after["cuGraphLaunch"] - before["cuGraphLaunch"], RANKS * (many - few) / 2)
+        for name in WAITS:
+            with self.subTest(call=name):
+                self.assertEqual(after[name], before[name])
+        for name in ("cuLaunchKernel", "cuStreamBatchMemOp", "cuStreamWaitValue32"):
+            with self.subTest(call=name):
+                self.assertEqual(after[name], before[name])
 
 
 if __name__ == "__main__":

@@ -56,5 +56,17 @@ class Silent(unittest.TestCase):
         self.assertRegex(self.report("matched", 2), r"headrace 0/2\] the stream .*" + waits)
 
 
+@unittest.skipIf(on_hip, "no captures")
+class AtFinalize(unittest.TestCase):
+    """MPI_Finalize waits for a message that no rank sends, and says so (streams/at_finalize.cpp)."""
+
+    def test_a_receive_that_cannot_end(self):
+        result = subprocess.run([os.environ["HR_MPIEXEC"], "--timeout", "3", "-n", "2", os.environ["HR_AT_FINALIZE"], "never"],
+                                capture_output=True, text=True, timeout=100, env=os.environ | {"HEADRACE_CHECK_WAIT_SECONDS": "0.3"})
+        self.assertEqual(result.returncode, 124, result.stderr)
+        self.assertRegex(result.stderr, r"headrace 0/2\] the stream of a communicator of 2 processes.*, waits for: receive from rank 1 with tag 7; "
+                                        r"MPI_Comm_free and MPI_Finalize wait for that")
+
+
 if __name__ == "__main__":
     unittest.main()

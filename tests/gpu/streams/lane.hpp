@@ -86,6 +86,9 @@ class Lane {
   void fill(const Buffer& data, Word first, unsigned spins = 0, std::size_t offset = 0, std::size_t count = 0) const {
     gpu::launch(kernels_.fill, {1}, {64}, stream_, words(data) + offset, count_of(data, offset, count), first, spins);
   }
+  void fill_in(gpu::Stream stream, const Buffer& data, Word first) const {
+    gpu::launch(kernels_.fill, {1}, {64}, stream, words(data), count_of(data, 0, 0), first, 0u);
+  }
   void copy(const Buffer& to, std::size_t offset, const Buffer& from, Word more = 0, unsigned spins = 0) const {
     gpu::launch(kernels_.copy, {1}, {64}, stream_, words(to) + offset, words(from), count_of(from, 0, 0), more, spins);
   }

@@ -57,10 +57,13 @@ class Running {
         lane_(lane),
         from_(what.words * sizeof(Word), what.from),
         to_(what.words * sizeof(Word), what.to),
+        total_(what.words * sizeof(Word), MemoryKind::kDevice),
+        unused_(what.words * sizeof(Word), MemoryKind::kDevice),
+        wanted_total_(what.words, 0),
         to_rank_((lane.rank + what.shift) % lane.size),
         from_rank_((lane.rank + lane.size - what.shift) % lane.size) {
-    to_.put(std::vector<Word>(what.words, kPoison));
-    from_.put(counting(what.words, first_of(lane.rank)));
+    for (Buffer* each : {&total_, &unused_}) each->put(std::vector<Word>(what.words, 0));
+    renew();
     if (what.strided) {
       CHECK_OK(MPI_Type_vector(static_cast<int>(what.words / 2), 1, 2, MPI_UINT32_T, &type_));
       CHECK_OK(MPI_Type_commit(&type_));
@@ -81,10 +84,52 @@ class Running {
   Running& operator=(const Running&) = delete;
 
   void enqueue() {
+    // A kernel overwrites the host's data with the data that is sent.
+    if (what_.from != MemoryKind::kHost) lane_.fill(from_, first_of(lane_.rank), kSpins);
+    exchange();
+  }
+  // Every launch of the graph sends values that are one greater, and adds what it has received to a total.
+  void capture() {
+    lane_.fill(unused_, 0, kSpins);
+    exchange();
+    if (what_.to != MemoryKind::kHost) lane_.step(total_, to_, unused_);
+    if (what_.from == MemoryKind::kHost) return;
+    lane_.fill(unused_, 0);
+    lane_.step(unused_, unused_, from_);
+  }
+
+  // Prepares the next launches. Kernels cannot increase values in the host's memory, so these stay the same until the
+  // next call. Nothing may be in progress.
+  void renew() {
+    to_.put(std::vector<Word>(what_.words, kPoison));
+    if (launches_ != 0 && what_.from != MemoryKind::kHost) return;  // the last launch has increased them
+    sent_ = launches_;
+    from_.put(counting(what_.words, first_of(lane_.rank)));
+  }
+  void note_launch() {
+    if (what_.from != MemoryKind::kHost) sent_ = launches_;
+    ++launches_;
+    if (what_.to == MemoryKind::kHost) return;
+    const std::vector<Word> each = wanted();
+    for (std::size_t i = 0; i < each.size(); ++i) wanted_total_[i] += each[i];
+  }
+
+  void check(const std::string& where) const { expect(to_.take<Word>(), wanted(), where + text()); }
+  void check_total(const std::string& where) const {
+    expect(total_.take<Word>(), wanted_total_, where + text() + ": the sum of all launches");
+  }
+
+ private:
+  static constexpr unsigned kSpins = 20000;
+
+  [[nodiscard]] std::string text() const {
+    return ": form " + std::to_string(static_cast<int>(what_.form)) + ", " + std::to_string(what_.words) +
+           " words from " + hr::test::name_of(what_.from) + " to " + hr::test::name_of(what_.to) + " memory" +
+           (what_.strided ? ", strided" : "") + ", shift " + std::to_string(what_.shift);
+  }
+
+  void exchange() {
     const MPI_Comm comm = lane_.comm();
-    if (what_.from != MemoryKind::kHost) {  // a kernel overwrites the host's data with the data that is sent
-      lane_.fill(from_, first_of(lane_.rank), 20000);
-    }
     switch (what_.form) {
       case Form::kMessage:
       case Form::kAnySource:
@@ -114,7 +159,8 @@ class Running {
     }
   }
 
-  void check(const std::string& where) const {
+  // Returns what the last launch has received.
+  [[nodiscard]] std::vector<Word> wanted() const {
     std::vector<Word> wanted(what_.words, 0);
     if (what_.form == Form::kAllreduce) {
       for (int rank = 0; rank < lane_.size; ++rank) {
@@ -124,20 +170,22 @@ class Running {
       wanted = counting(what_.words, first_of(from_rank_));
       for (std::size_t i = 1; what_.strided && i < what_.words; i += 2) wanted[i] = kPoison;
     }
-    expect(to_.take<Word>(), wanted,
-           where + ": form " + std::to_string(static_cast<int>(what_.form)) + ", " + std::to_string(what_.words) +
-               " words from " + hr::test::name_of(what_.from) + " to " + hr::test::name_of(what_.to) + " memory" +
-               (what_.strided ? ", strided" : "") + ", shift " + std::to_string(what_.shift));
+    return wanted;
   }
 
- private:
-  [[nodiscard]] Word first_of(int rank) const { return what_.salt + static_cast<Word>(rank) * 65537u; }
+  [[nodiscard]] Word first_of(int rank) const {
+    return what_.salt + static_cast<Word>(rank) * 65537u + static_cast<Word>(sent_);
+  }
   [[nodiscard]] int count() const { return what_.strided ? 1 : static_cast<int>(what_.words); }
   [[nodiscard]] MPI_Datatype type() const { return type_; }
 
   Exchange what_;
   const Lane& lane_;
   Buffer from_, to_;
+  Buffer total_, unused_;
+  std::vector<Word> wanted_total_;
+  int sent_ = 0;  // number of the launch whose values are sent
+  int launches_ = 0;
   int to_rank_, from_rank_;
   MPI_Datatype type_ = MPI_UINT32_T;
   MPI_Request requests_[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
@@ -169,19 +217,26 @@ void run(const check::Environment& mpi, unsigned seed, int exchanges, bool graph
                               (in_graph ? ", in a graph launched " + std::to_string(launches) + " times" : "");
     if (in_graph) {
       const Graph graph(*own, mode, [&] {
-        for (const auto& each : running) each->enqueue();
+        for (const auto& each : running) each->capture();
       });
-      constexpr int kAhead = 8;  // more may fill the driver's queue, which the library's thread needs
-      for (int launch = 1; launch <= launches; ++launch) {
-        graph.launch();
-        if (launch % kAhead == 0) own->wait();
+      for (int launch = 0; launch < launches;) {
+        constexpr std::size_t kAhead = 8;  // more may fill the driver's queue, which the library's thread needs
+        const int group = plan.number(4) == 0 ? 1 + static_cast<int>(plan.number(kAhead)) : 1;
+        for (const auto& each : running) each->renew();
+        gpu::synchronize();
+        for (int i = 0; i < group && launch < launches; ++i, ++launch) {
+          graph.launch();
+          for (const auto& each : running) each->note_launch();
+        }
+        own->wait();
+        for (const auto& each : running) each->check(where + ", launch " + std::to_string(launch));
       }
-      own->wait();
+      for (const auto& each : running) each->check_total(where);
     } else {
       for (const auto& each : running) each->enqueue();
       for (const auto& each : lanes) each->wait();
+      for (const auto& each : running) each->check(where);
     }
-    for (const auto& each : running) each->check(where);
     done += batch * launches;
     running.clear();
   }
