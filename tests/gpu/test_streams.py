@@ -2,7 +2,13 @@
 
 import os
 import subprocess
+import sys
+import tempfile
 import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "python"))
+from headrace import counters  # noqa: E402
 
 # HIP streams can neither be captured with operations nor execute matched ones alone.
 on_hip = os.environ.get("HR_MAKER") == "hip"
@@ -58,14 +64,23 @@ class Silent(unittest.TestCase):
 
 @unittest.skipIf(on_hip, "no captures")
 class AtFinalize(unittest.TestCase):
-    """MPI_Finalize waits for a message that no rank sends, and says so (streams/at_finalize.cpp)."""
+    """MPI_Finalize waits for a message that no rank sends, and says so (streams/at_finalize.cpp). The page of counters,
+    which the monitor reads, shows the operation as pending."""
 
     def test_a_receive_that_cannot_end(self):
-        result = subprocess.run([os.environ["HR_MPIEXEC"], "--timeout", "3", "-n", "2", os.environ["HR_AT_FINALIZE"], "never"],
-                                capture_output=True, text=True, timeout=100, env=os.environ | {"HEADRACE_CHECK_WAIT_SECONDS": "0.3"})
+        with tempfile.TemporaryDirectory(prefix="at-finalize-") as directory:
+            saved = f"{directory}/run.hrc"
+            result = subprocess.run([os.environ["HR_MPIEXEC"], "--timeout", "3", "--save-counters", saved, "-n", "2", os.environ["HR_AT_FINALIZE"], "never"],
+                                    capture_output=True, text=True, timeout=100, env=os.environ | {"HEADRACE_CHECK_WAIT_SECONDS": "0.3"})
+            pages = {page.rank: page.read() for page in counters.load(saved)}
         self.assertEqual(result.returncode, 124, result.stderr)
         self.assertRegex(result.stderr, r"headrace 0/2\] the stream of a communicator of 2 processes.*, waits for: receive from rank 1 with tag 7; "
                                         r"MPI_Comm_free and MPI_Finalize wait for that")
+        self.assertEqual([pages[rank].value("library.enqueued_pending") for rank in range(2)], [1, 0])
+        # Each rank has also exchanged two messages, one of them in a graph, and a reduction; streams alone, two messages.
+        for rank in range(2):
+            self.assertEqual(pages[rank].value("library.enqueued_done"), 5)
+            self.assertEqual(pages[rank].value("library.enqueued_by_streams"), 2)
 
 
 if __name__ == "__main__":
