@@ -1,4 +1,5 @@
-"""libmpi_abi.so.1 exports every function of the standard under both names, and only MPI names."""
+"""libmpi_abi.so.1 exports every function of the standard under both names, and only MPI names, except for what
+libmpi.so.12 needs."""
 
 import os
 import re
@@ -9,6 +10,7 @@ from pathlib import Path
 from support import ROOT, header_prototypes
 
 LIBRARY = os.environ.get("HR_LIBRARY", "")
+FOR_MPICH = {"hr_enqueue_statuses"}  # src/mpich/stream.cpp
 
 
 def exported():
@@ -35,11 +37,11 @@ class Totals(unittest.TestCase):
 class Exports(unittest.TestCase):
     def test_exactly_the_functions_of_the_headers(self):
         extensions = set(re.findall(r"\b(MPIX_\w+)\(", (ROOT / "include/mpi-ext.h").read_text()))
-        self.assertEqual(set(exported()), set(header_prototypes()) | extensions)
+        self.assertEqual(set(exported()), set(header_prototypes()) | extensions | FOR_MPICH)
 
     def test_profiling_names_are_strong_and_the_others_weak(self):
         for name, letter in exported().items():
-            if not name.startswith("MPIX_"):
+            if not name.startswith("MPIX_") and name not in FOR_MPICH:
                 self.assertEqual(letter, "T" if name.startswith("PMPI_") else "W", name)
 
     def test_soname(self):
