@@ -1,7 +1,7 @@
 // Channels: threads of two ranks that exchange messages on a communicator of each thread, on one that all share and on
 // MPI_COMM_WORLD, with every kind of send, receive and wait, with wildcards, and mixed with collectives and with
 // operations on a window of each thread; then the rare cases one at a time. Every value is checked. Arguments: threads,
-// rounds, seed (default: the time; printed).
+// rounds, seed (default, or 0: the time; printed), "messages" to leave out collectives and windows.
 #include <cstdint>
 #include <cstdio>
 #include <ctime>
@@ -31,8 +31,8 @@ struct Thread {
   std::mt19937 random;  // draws the same on both ranks
   MPI_Comm own;
   MPI_Comm shared;
-  MPI_Datatype spread;  // every second integer
-  rma_test::WindowMix* window;
+  MPI_Datatype spread;          // every second integer
+  rma_test::WindowMix* window;  // null: messages alone
   [[nodiscard]] int peer() const { return 1 - rank; }
   int draw(int below) { return static_cast<int>(random() % static_cast<unsigned>(below)); }
 };
@@ -258,7 +258,7 @@ void collective(Thread& self) {
 
 void mixes(Thread& self, int rounds) {
   for (int round = 0; round < rounds; ++round) {
-    const int what = self.draw(6);
+    const int what = self.window != nullptr ? self.draw(6) : 6;
     if (what == 0) collective(self);
     if (what == 1) self.window->epoch(self.random, 1 + self.draw(6));
     if (what <= 1) continue;
@@ -397,7 +397,9 @@ int main(int argc, char** argv) {
   const int rank = check::world_rank();
   const int threads = argc > 1 ? std::atoi(argv[1]) : 4;
   const int rounds = argc > 2 ? std::atoi(argv[2]) : 100;
-  unsigned seed = argc > 3 ? static_cast<unsigned>(std::atoi(argv[3])) : static_cast<unsigned>(std::time(nullptr));
+  unsigned seed = argc > 3 ? static_cast<unsigned>(std::atoi(argv[3])) : 0;
+  if (seed == 0) seed = static_cast<unsigned>(std::time(nullptr));
+  const bool messages_alone = argc > 4;
   CHECK_OK(MPI_Bcast(&seed, 1, MPI_UNSIGNED, 0, MPI_COMM_WORLD));
   if (rank == 0) std::printf("seed %u\n", seed), std::fflush(stdout);
   std::vector<char> buffer(std::size_t{64} << 20);
@@ -413,7 +415,7 @@ int main(int argc, char** argv) {
   for (MPI_Comm& each : own) CHECK_OK(MPI_Comm_dup(MPI_COMM_WORLD, &each));
 
   std::vector<std::unique_ptr<rma_test::WindowMix>> windows;
-  for (int t = 0; t < threads; ++t)
+  for (int t = 0; t < threads && !messages_alone; ++t)
     windows.push_back(
         std::make_unique<rma_test::WindowMix>(t % 4 == 3 ? "create" : "allocate", own[static_cast<std::size_t>(t)]));
 
@@ -421,7 +423,8 @@ int main(int argc, char** argv) {
   for (int t = 0; t < threads; ++t) {
     running.emplace_back([=, &own, &windows] {
       const auto at = static_cast<std::size_t>(t);
-      Thread self{t, rank, std::mt19937(seed + static_cast<unsigned>(t)), own[at], shared, spread, windows[at].get()};
+      Thread self{t,      rank,   std::mt19937(seed + static_cast<unsigned>(t)), own[at],
+                  shared, spread, messages_alone ? nullptr : windows[at].get()};
       cancels(self);
       to_itself(self);
       truncation(self);
