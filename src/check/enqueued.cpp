@@ -13,6 +13,7 @@
 #include "check/state.hpp"
 #include "comm/failure.hpp"
 #include "enqueue/enqueue.hpp"
+#include "layout/view.hpp"
 #include "mem/independent.hpp"
 
 namespace hr::check {
@@ -52,6 +53,14 @@ Operation describe(const Call& call) {
   return operation;
 }
 
+// Returns the driver's number of the allocation; 0: there is none.
+std::uint64_t allocation_of(const Buffer& buffer) {
+  layout::View view;
+  if (layout::make_view(buffer.address, buffer.count, *buffer.type, &view).ok()) return view.where.id;
+  static_cast<void>(take_detail());
+  return 0;
+}
+
 // Returns what is wrong with an operation that is complete.
 Status mistake_of(const Enqueued& one) {
   if (!one.mismatch.empty()) return fail(Errc::kType, "%s", one.mismatch.c_str());
@@ -59,7 +68,7 @@ Status mistake_of(const Enqueued& one) {
   for (std::size_t i = 0; i < one.operation.buffers.size(); ++i) {
     const Buffer& each = one.operation.buffers[i];
     // Freed memory of a device would count as the host's.
-    if (is_host(each) != one.on_host[i] || has_changed(each)) return changed(each, one.operation);
+    if (allocation_of(each) != one.allocations[i] || has_changed(each)) return changed(each, one.operation);
   }
   return one.call ? outcome_of(one.call->first, one.call->second) : kOk;
 }
@@ -94,8 +103,8 @@ class Watcher final : public enqueue::Watcher {
     if (inner == nullptr) return take_back_signature(one->operation);
     // Only now is it known that the buffers have not been freed.
     const mem::IndependentScope scope;
-    one->on_host.clear();
-    for (const Buffer& each : one->operation.buffers) one->on_host.push_back(is_host(each));
+    one->allocations.clear();
+    for (const Buffer& each : one->operation.buffers) one->allocations.push_back(allocation_of(each));
     remember(one->operation.buffers);
   }
 

@@ -21,7 +21,7 @@ struct Enqueued {
   Operation operation;
   const p2p::Request* inner = nullptr;  // while it is in progress
   bool captured = false;
-  std::vector<bool> on_host;                                    // where the buffers are
+  std::vector<std::uint64_t> allocations;                       // of the buffers
   std::string mismatch;                                         // of the message that it received
   std::optional<std::pair<std::uint32_t, std::uint64_t>> call;  // a collective: context and sequence (collectives.hpp)
 };
