@@ -61,6 +61,15 @@ std::uint64_t allocation_of(const Buffer& buffer) {
   return 0;
 }
 
+// True for memory of a device that stays there. Other memory is not compared: its contents as seen by the host may
+// change while streams work.
+bool is_plain_device(const Buffer& buffer) {
+  layout::View view;
+  const bool fine = layout::make_view(buffer.address, buffer.count, *buffer.type, &view).ok();
+  if (!fine) static_cast<void>(take_detail());
+  return fine && view.where.is_device() && !view.where.managed && view.where.context != nullptr;
+}
+
 // Returns what is wrong with an operation that is complete.
 Status mistake_of(const Enqueued& one) {
   if (!one.mismatch.empty()) return fail(Errc::kType, "%s", one.mismatch.c_str());
@@ -106,6 +115,7 @@ class Watcher final : public enqueue::Watcher {
     one->allocations.clear();
     for (const Buffer& each : one->operation.buffers) one->allocations.push_back(allocation_of(each));
     remember(one->operation.buffers);
+    for (Buffer& each : one->operation.buffers) each.hashed = each.hashed && is_plain_device(each);
   }
 
   Status ends(const void* operation) override {
