@@ -62,6 +62,9 @@ bool opens_for_siblings() {
 // Beginning of the paths that the system shows for files in no directory.
 constexpr std::string_view kNoDirectory = "/memfd:";
 
+// The directory of shared memory unless the user names another one.
+constexpr std::string_view kUsualDirectory = "/dev/shm/";
+
 // Creates a file in no directory. Returns its descriptor; -1 on failure.
 int open_in_no_directory(const char* name) {
   constexpr unsigned kNeverExecuted = 8;  // MFD_NOEXEC_SEAL, which some systems require and old ones do not know
@@ -159,8 +162,9 @@ int SharedFile::open_hidden(const std::string& path, std::size_t bytes, Room roo
   if (bytes <= space) {
     file = ::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     reason = errno;
-    // The last two: the file system requires names.
-    if (file >= 0 || room == Room::kDirectory || reason == EOPNOTSUPP || reason == EISDIR) return file;
+    if (file >= 0 || room == Room::kDirectory) return file;
+    if (reason == EOPNOTSUPP || reason == EISDIR) return file;  // the file system requires names
+    if ((reason == ENOENT || reason == ENOTDIR) && directory != kUsualDirectory) return file;  // a name with an error
   }
   const std::string name = path.substr(directory.size());
   file = open_in_no_directory(name.c_str());

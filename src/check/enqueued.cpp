@@ -1,5 +1,6 @@
 #include "check/enqueued.hpp"
 
+#include <algorithm>
 #include <unordered_map>
 #include <utility>
 
@@ -170,10 +171,23 @@ std::vector<const Enqueued*> enqueued_in_progress(std::uint32_t context) {
   return found;
 }
 
+bool streams_go_on() {
+  return std::ranges::any_of(own<Table>().all, [](const auto& each) {
+    const Enqueued& one = each.second;
+    return !one.captured && one.inner == nullptr && enqueued_in_progress(one.operation.context).empty();
+  });
+}
+
 void complete_waited(Call& call) {
   if (!call.is("MPIX_Wait_enqueue") && !call.is("MPIX_Waitall_enqueue") && !call.is("MPIX_Runall_enqueue")) return;
   for (const void* const handle : call.before) {
     const auto found = operations().find(handle);
+    // The handle of a request that the call has released may become that of another one.
+    if (found == operations().end()) {
+      for (auto& [operation, each] : own<Table>().all) {
+        if (each.operation.request == handle) each.operation.request = nullptr;
+      }
+    }
     if (found == operations().end() || !found->second.persistent || !found->second.active) continue;
     found->second.active = false;
     call.completed.push_back(found->second);

@@ -35,6 +35,9 @@ const Enqueued* enqueued_for(const void* request);
 // Returns the operations in progress on the communicator with this context (0: on all).
 std::vector<const Enqueued*> enqueued_in_progress(std::uint32_t context);
 
+// True if a stream may still come to an operation: what this process's calls wait for may then happen without them.
+bool streams_go_on();
+
 // Completes the persistent operations of a call that makes a stream wait for them: the program may start them again,
 // whether or not the stream has come to the wait. Called in leave().
 void complete_waited(Call& call);

@@ -10,6 +10,7 @@
 #include "check/match.hpp"
 #include "check/objects.hpp"
 #include "comm/failure.hpp"
+#include "enqueue/enqueue.hpp"
 #include "p2p/p2p.hpp"
 #include "p2p/request.hpp"
 #include "rma/window.hpp"
@@ -200,6 +201,7 @@ std::optional<Wait> in_collective(const Call& call, const CollectiveWait& collec
 
 std::optional<Wait> wait_of(const Call& call) {
   if (const CollectiveWait* collective = collective_wait()) return in_collective(call, *collective);
+  if (streams_go_on()) return std::nullopt;
   const std::string_view name = call.function();
   if (name == "MPI_Recv" || name == "MPI_Probe" || name == "MPI_Mprobe" || name == "MPI_Send" || name == "MPI_Ssend" ||
       name == "MPI_Rsend" || name == "MPI_Sendrecv" || name == "MPI_Sendrecv_replace")
@@ -210,6 +212,8 @@ std::optional<Wait> wait_of(const Call& call) {
     if (auto wait = in_streams(call)) return wait;
   }
   const comm::Communicator* comm = call.object<comm::Communicator>("comm");
+  // It waits for its own stream.
+  if (name == "MPI_Comm_free" && comm != nullptr && enqueue::stream_of(*comm) != nullptr) return std::nullopt;
   if (const auto* window = call.object<rma::Window>("win"); window != nullptr) comm = window->comm_.get();
   if (comm == nullptr || comm->size() == 1) return std::nullopt;
   Wait wait = at_call_site(call, " for other members of " + name_of(*comm));

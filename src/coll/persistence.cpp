@@ -50,6 +50,7 @@ Task Persistence::decide_on_devices(const Call& call) {
 Task Persistence::decide_on_shared_memory(const Call& call) {
   shared::Segment& segment = *call.segment;
   way_ = Way::kMessages;
+  if (call.operation >= Operation::kNeighborAllgather) co_return kOk;  // no member claims memory for it
   const bool device =
       data_kind_of(call, call.send) == DataKind::kDeviceData || data_kind_of(call, call.recv) == DataKind::kDeviceData;
   std::uint64_t claimed_on_all = claimed_ && !device ? 1 : 0;

@@ -70,19 +70,25 @@ class MpichStatuses {
   MpichStatuses& operator=(const MpichStatuses&) = delete;
 
   static MPI_Status* in(Status* status) noexcept {
-    return status == nullptr || status == kStatusIgnore ? MPI_STATUS_IGNORE : reinterpret_cast<MPI_Status*>(status);
+    return status == nullptr || status == kStatusIgnore || setter() == nullptr ? MPI_STATUS_IGNORE
+                                                                               : reinterpret_cast<MPI_Status*>(status);
   }
 
  private:
   using Fill = void(void* status, const MPI_Status* from);
+  using Setter = void(Fill* fill, std::size_t bytes);
+  // Null if libmpi_abi.so.1 is older: it would write statuses in its own, larger form.
+  static Setter* setter() noexcept {
+    static Setter* const found = find_beyond<Setter>("hr_enqueue_statuses");
+    return found;
+  }
   static void fill(void* status, const MPI_Status* from) {
     MPI_Status made = *from;
     made.MPI_ERROR = kNoValue;  // stays as it is (section 3.2.5)
     to_mpich(made, *static_cast<Status*>(status));
   }
   static void set(std::size_t bytes) {
-    static auto* const use = find_beyond<void(Fill*, std::size_t)>("hr_enqueue_statuses");
-    if (use != nullptr) use(fill, bytes);
+    if (setter() != nullptr) setter()(fill, bytes);
   }
 };
 

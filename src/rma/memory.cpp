@@ -80,14 +80,6 @@ std::string path_of(int maker, std::uint64_t number) {
          std::to_string(number);
 }
 
-// A window may be in memory of no directory if it is at most half as large as the machine's, which is the usual limit
-// of a directory in memory: reserving more than there is would end processes.
-SharedFile::Room room_for(const Plan& plan) noexcept {
-  const auto half =
-      static_cast<std::size_t>(::sysconf(_SC_PHYS_PAGES)) / 2 * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  return plan.bytes <= half ? SharedFile::Room::kAnywhere : SharedFile::Room::kDirectory;
-}
-
 // True if the file has been opened; otherwise the window uses no shared memory.
 bool opened(Status status) {
   if (status.ok()) return true;
@@ -101,7 +93,9 @@ Place make_file(Window& window, const Plan& plan) {
   const std::string path = path_of(boot::processes().self(), place.number);
   window.file_ = std::make_unique<SharedFile>(kRemedy);
   const bool wants_data = plan.bytes > plan.control_bytes;
-  if (!opened(window.file_->create_hidden(path, plan.bytes, plan.control_bytes, room_for(plan)))) {
+  // Data of any length that the program asks for could use up the system's memory if no directory limits it.
+  const SharedFile::Room room = wants_data ? SharedFile::Room::kDirectory : SharedFile::Room::kAnywhere;
+  if (!opened(window.file_->create_hidden(path, plan.bytes, plan.control_bytes, room))) {
     window.file_.reset();
     return place;
   }

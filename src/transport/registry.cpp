@@ -164,7 +164,13 @@ Status make_network(const Job& job, std::unique_ptr<Transport>* out) {
       note_choice(*record, missed.empty() ? why : missed);
       return kOk;
     }
-    if (opens && choices.size() > 1) log::write(log::Level::kDecision, "network: %s", take_detail().c_str());
+    // A setting that only this library heeds must not be ignored silently.
+    if (opens && why.starts_with("HEADRACE_")) {
+      note_choice(*record, why);
+      *out = network::make_unavailable(job, record->name, take_detail());
+      return kOk;
+    }
+    if (opens && choices.size() > 1) log::write(log::Level::kNote, "network: %s", take_detail().c_str());
     if (missed.empty()) missed = std::string(title_of(*record)) + " cannot be used, although " + why;
   }
   const auto& [record, why] = choices.front();

@@ -36,7 +36,7 @@ class Fault(NamedTuple):
 
 ALL = (
     Fault("a ring takes one message more than it has cells", "src/transport/shm/ring.hpp",
-          "bytes > kShortBytes || at - cells_consumed_ >= kCells", "bytes > kShortBytes || at - cells_consumed_ > kCells"),
+          "std::min(cells_consumed_ + kCells, last_backed_)", "std::min(cells_consumed_ + kCells + 1, last_backed_)"),
     Fault("the lower bound of a type is that of its first part alone", "src/layout/typemap.cpp",
           "lb_ = marked_ ? std::min(lb_, low + child.lb) : low + child.lb;", "lb_ = marked_ ? lb_ : low + child.lb;"),
     Fault("the true upper bound forgets all copies but the first", "src/layout/typemap.cpp",

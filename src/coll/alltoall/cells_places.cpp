@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "coll/alltoall/pairwise.hpp"
+#include "coll/outcome.hpp"
 #include "coll/registry.hpp"
 #include "coll/shared/places.hpp"
 
@@ -22,22 +23,23 @@ Task run(const Call& call) {
     sends[static_cast<std::size_t>(rank)] = !places.fits(call.send.bytes(rank));
   }
   shared::publish(call, shared::own_flag_lines(call));
-  HR_CO_TRY(copy_block(call.send, call.rank(), call.recv, call.rank()));
+  Outcome outcome;
+  outcome.add(copy_block(call.send, call.rank(), call.recv, call.rank()));
   for (int step = 1; step < call.size(); ++step) {
     const int rank = (call.rank() + step) % call.size();
     if (call.recv.bytes(rank) == 0) continue;
     shared::FlagArrived arrived{call, rank};
     HR_CO_UNTIL(call, arrived);
     if (places.fits(places.length_from(rank))) {
-      HR_CO_TRY(places.take(rank, call.recv, rank));
+      outcome.add(places.take(rank, call.recv, rank));
     } else {
       receives[static_cast<std::size_t>(rank)] = true;
     }
   }
   call.segment->end_turn(call.sequence_number);
   Task exchanging = exchange_pairwise(call, sends, receives);
-  const Status status = co_await exchanging;
-  co_return status;
+  outcome.add(co_await exchanging);
+  co_return outcome.result();
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ Task run(const Call& call) {
   Step across(call, levels.across(), Operation::kAllgatherv);
   Step down(call, &levels.here(), Operation::kBcast);
   AllBlocks all(levels.hosts(), call.recv, lengths_of(call, levels.hosts()));
-  Outcome outcome;
+  StepsOutcome outcome;
   View own;
   if (call.in_place) {
     outcome.add(call.recv.block(call.rank(), &own));

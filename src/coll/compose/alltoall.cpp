@@ -102,7 +102,7 @@ class Carried {
     step.call.bytes = even() ? serves().size() * call_.bytes : 0;
     step.call.send = even() ? byte_blocks(out, step.call.bytes) : given_.of(out);
     step.call.recv = even() ? byte_blocks(in, step.call.bytes) : taken_.of(in);
-    Outcome outcome;
+    StepsOutcome outcome;
     std::byte* to = out_memory_->data();
     for (const std::vector<int>& ranks : served_) {
       for (const int rank : ranks) {
@@ -169,7 +169,7 @@ class Carried {
   }
   // Unpacks into recv the blocks from processes of this host, and those from other hosts.
   Status unpack() {
-    Outcome outcome;
+    StepsOutcome outcome;
     const std::size_t self = std::find(serves().begin(), serves().end(), call_.rank()) - serves().begin();
     for (int i = 0; i < hosts_.here().size(); ++i)
       outcome.add(put(hosts_.ranks(hosts_.own())[index(i)], block_from(i, self), length_from(i, self)));
@@ -246,7 +246,7 @@ Task run(const Call& call) {
   Step telling(call, carried.equal() ? nullptr : &levels.here(), Operation::kAlltoallv);
   Step giving(call, &levels.here(), carried.even() ? Operation::kAlltoall : Operation::kAlltoallv);
   p2p::RequestList requests(carried.serves().size() + index(hosts.count()) + 2 * index(call.size()));
-  Outcome outcome;
+  StepsOutcome outcome;
   outcome.add(carried.receive(requests));
   Task leave = defer_device_data(call);
   const Status left = co_await leave;

@@ -66,7 +66,7 @@ class Rows {
   }
   // Copies blocks from the program's buffer into the row of this process.
   Status pack(const Blocks& blocks) {
-    Outcome outcome;
+    StepsOutcome outcome;
     std::byte* to = own_.data();
     for (const int rank : hosts_.ranks()) {
       View from;
@@ -82,7 +82,7 @@ class Rows {
   }
   // Copies the row of this process into the program's buffer.
   Status unpack(const Blocks& blocks) {
-    Outcome outcome;
+    StepsOutcome outcome;
     const std::byte* from = own_.data();
     for (const int rank : hosts_.ranks()) {
       View to;
@@ -112,7 +112,7 @@ Task run(const Call& call) {
   Step down(call, &levels.here(), Operation::kScatter);
   Rows rows(levels.hosts(), call.bytes, levels.speaks());
   p2p::RequestList requests(2 * index(levels.hosts().count()));
-  Outcome outcome;
+  StepsOutcome outcome;
   outcome.add(rows.receive(call, requests));
   Task leave = defer_device_data(call);
   const Status left = co_await leave;

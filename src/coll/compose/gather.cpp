@@ -15,7 +15,7 @@ Task run(const Call& call) {
   Step here(call, &levels.here(), call.operation);
   Step across(call, levels.across(), Operation::kGatherv);
   across.call.bytes = 0;
-  Outcome outcome;
+  StepsOutcome outcome;
   View own;
   outcome.add(call.in_place ? call.recv.block(call.rank(), &own) : call.send.block(0, &own));
   Task telling = told.ask(own.packed);

@@ -70,7 +70,7 @@ Task run(const Call& call) {
   TypedScratch arranged(levels.speaks() && !hosts.in_order() ? vector.count : 0, *vector.type);
   const View& by_host = hosts.in_order() ? reduced.view() : arranged.view();
   TypedScratch result(levels.speaks() ? parts.of_host(by_host).count : 0, *vector.type);
-  Outcome outcome;
+  StepsOutcome outcome;
   up.call.send = one_block(vector);
   if (levels.speaks()) up.call.recv = one_block(reduced.view());
   Task first = up.run();

@@ -22,7 +22,7 @@ Task run(const Call& call) {
   Step down(call, follows ? &levels.here() : nullptr, Operation::kBcast);
   TypedScratch sum(levels.speaks() ? result.count : 0, *result.type);
   TypedScratch before(result.count, *result.type);
-  Outcome outcome;
+  StepsOutcome outcome;
   Task leave = defer_device_data(call);
   const Status left = co_await leave;
   outcome.add(left);

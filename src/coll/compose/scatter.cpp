@@ -14,7 +14,7 @@ Task run(const Call& call) {
   Step across(call, levels.across(), Operation::kScatterv);
   Step here(call, &levels.here(), call.operation);
   across.call.bytes = 0;
-  Outcome outcome;
+  StepsOutcome outcome;
   Task telling = told.ask(call.recv.none() ? 0 : call.recv.all().packed);
   const Status was_told = co_await telling;
   if (!outcome.add_step(was_told)) co_return outcome.without({&across, &here});

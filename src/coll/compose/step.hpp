@@ -22,6 +22,7 @@
 #include "coll/compose/hosts.hpp"
 #include "coll/execute.hpp"
 #include "coll/messages.hpp"
+#include "coll/outcome.hpp"
 #include "coll/shared/wait.hpp"
 
 namespace hr::coll {
@@ -93,29 +94,9 @@ class Step {
   const Members* members_;
 };
 
-// For a composition that itself packs or reduces device data. Waits for the next round of progress if the operation is
-// non-blocking and has device data, so that the call that starts the operation enqueues the steps but does none of this
-// work.
-[[nodiscard]] inline Task defer_device_data(const Call& call) {
-  shared::NextRound next;
-  const p2p::When later = shared::when(next);
-  if (!call.blocking && mem::maybe_device() &&
-      (data_kind_of(call, call.send) == DataKind::kDeviceData ||
-       data_kind_of(call, call.recv) == DataKind::kDeviceData)) {
-    const Status waited = co_await later;
-    co_return waited;
-  }
-  co_return kOk;
-}
-
 // Outcome of all steps: the first error.
-class Outcome {
+class StepsOutcome : public Outcome {
  public:
-  void add(Status status) {
-    if (status.ok() || !first_.ok()) return;
-    first_ = status;
-    detail_ = take_detail();
-  }
   // Adds the status of a step. Returns false if this process may not have sent what other members wait for in that
   // step, for example for lack of memory: later steps would then wait for these members.
   [[nodiscard]] bool add_step(Status status) {
@@ -133,25 +114,32 @@ class Outcome {
         return false;
     }
   }
-  [[nodiscard]] Status result() {
-    if (!first_.ok()) set_detail(std::move(detail_));
-    return first_;
-  }
   // Skips the steps that are left, and returns the first error.
   [[nodiscard]] Status without(std::initializer_list<Step*> left) {
     for (Step* const step : left) step->skip();
     return result();
   }
-
- private:
-  Status first_ = kOk;
-  std::string detail_;
 };
+
+// For a composition that itself packs or reduces device data. Waits for the next round of progress if the operation is
+// non-blocking and has device data, so that the call that starts the operation enqueues the steps but does none of this
+// work.
+[[nodiscard]] inline Task defer_device_data(const Call& call) {
+  shared::NextRound next;
+  const p2p::When later = shared::when(next);
+  if (!call.blocking && mem::maybe_device() &&
+      (data_kind_of(call, call.send) == DataKind::kDeviceData ||
+       data_kind_of(call, call.recv) == DataKind::kDeviceData)) {
+    const Status waited = co_await later;
+    co_return waited;
+  }
+  co_return kOk;
+}
 
 // Runs all steps in order, as far as errors permit; returns the first error. The steps must outlive the task; a null
 // pointer ends the list.
 inline Task run_in_order(std::array<Step*, 3> steps) {
-  Outcome outcome;
+  StepsOutcome outcome;
   bool goes_on = true;
   for (Step* step : steps) {
     if (step == nullptr) break;

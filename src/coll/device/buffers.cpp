@@ -46,9 +46,9 @@ struct WorkDone {
   }
 };
 
-// Value of Control::device_trial: the operation, and the outcome.
-constexpr std::uint64_t trial_word(std::uint64_t sequence_number, bool mapped) noexcept {
-  return (sequence_number + 1) * 2 + (mapped ? 1 : 0);
+// Value of Control::device_trial and Control::device_done: the operation, and the outcome.
+constexpr std::uint64_t outcome_word(std::uint64_t sequence_number, bool good) noexcept {
+  return (sequence_number + 1) * 2 + (good ? 1 : 0);
 }
 
 struct EverybodyTried {
@@ -58,8 +58,8 @@ struct EverybodyTried {
   bool operator()() noexcept {
     for (; next < call.size(); ++next) {
       const std::uint64_t result = call.segment->control(next).device_trial.value.load(std::memory_order_acquire);
-      if (result < trial_word(call.sequence_number, false)) return false;
-      mapped = mapped && result == trial_word(call.sequence_number, true);
+      if (result < outcome_word(call.sequence_number, false)) return false;
+      mapped = mapped && result == outcome_word(call.sequence_number, true);
     }
     return true;
   }
@@ -67,11 +67,13 @@ struct EverybodyTried {
 
 struct EverybodyDone {
   const Call& call;
+  int failed = -1;  // a process whose GPU has failed
   int next = 0;
   bool operator()() noexcept {
     for (; next < call.size(); ++next) {
-      if (call.segment->control(next).device_done.value.load(std::memory_order_acquire) <= call.sequence_number)
-        return false;
+      const std::uint64_t outcome = call.segment->control(next).device_done.value.load(std::memory_order_acquire);
+      if (outcome < outcome_word(call.sequence_number, false)) return false;
+      if (outcome == outcome_word(call.sequence_number, false)) failed = next;
     }
     return true;
   }
@@ -128,7 +130,7 @@ void DeviceBuffers::note_all_devices(const Call& call) {
 Task DeviceBuffers::prove(const Call& call) {
   const bool mapped = map_everything(call);
   call.segment->control(call.rank())
-      .device_trial.value.store(trial_word(call.sequence_number, mapped), std::memory_order_release);
+      .device_trial.value.store(outcome_word(call.sequence_number, mapped), std::memory_order_release);
   EverybodyTried everybody{call};
   HR_CO_UNTIL(call, everybody);
   agreed_ = everybody.mapped;
@@ -334,10 +336,18 @@ Task DeviceBuffers::finish(const Call& call, Status status) {
   WorkDone done{work_};
   HR_CO_UNTIL(call, done);
   mappings_.release();
-  call.segment->control(call.rank()).device_done.value.store(call.sequence_number + 1, std::memory_order_release);
+  if (status.ok()) status = done.status;
+  // Mistakes in the arguments concern only this process; its GPU may also have worked for others.
+  const bool good = status.ok() || status == Errc::kTruncate || status == Errc::kTopology;
+  call.segment->control(call.rank())
+      .device_done.value.store(outcome_word(call.sequence_number, good), std::memory_order_release);
   EverybodyDone everybody{call};
   HR_CO_UNTIL(call, everybody);
-  co_return status.ok() ? done.status : status;
+  if (status.ok() && everybody.failed >= 0) {
+    status = fail(Errc::kOther, "%s: the device of rank %d has failed, which also works for other processes",
+                  name(call.operation), everybody.failed);
+  }
+  co_return status;
 }
 
 Task DeviceBuffers::execute(const Call& call, Status (*start)(const Call&, DeviceBuffers&)) {

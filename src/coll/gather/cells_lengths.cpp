@@ -1,5 +1,6 @@
 // Gatherv through shared flag lines: each process publishes its block with its flag, and the root copies the blocks. A
 // block that does not fit next to the flag is sent as a message; its length tells the root. Only the root waits.
+#include "coll/outcome.hpp"
 #include "coll/registry.hpp"
 #include "coll/shared/flag_lines.hpp"
 
@@ -9,7 +10,8 @@ namespace {
 bool fits(std::uint64_t bytes) noexcept { return bytes <= shared::kRoomBytes; }
 
 Task run_root(const Call& call) {
-  HR_CO_TRY(copy_block(call.send, 0, call.recv, call.rank()));
+  Outcome outcome;
+  outcome.add(copy_block(call.send, 0, call.recv, call.rank()));
   shared::FlagsArrived arrived = shared::others_arrived(call);
   HR_CO_UNTIL(call, arrived);
   call.segment->note_all_arrived(call.sequence_number);
@@ -21,14 +23,14 @@ Task run_root(const Call& call) {
     if (given == 0 && call.recv.bytes(rank) == 0) continue;
     HR_CO_TRY(call.recv.block(rank, &block));
     if (fits(given)) {
-      HR_CO_TRY(shared::take_packed(call, rank, block));
+      outcome.add(shared::take_at_most(call, rank, block));
     } else {
-      HR_CO_TRY(receive_from(call, rank, block, requests.next()));
+      outcome.add(receive_from(call, rank, block, requests.next()));
     }
   }
   call.segment->end_turn(call.sequence_number);
-  const Status status = co_await requests.all();
-  co_return status;
+  outcome.add(co_await requests.all());
+  co_return outcome.result();
 }
 
 Task run(const Call& call) {

@@ -61,6 +61,14 @@ inline void publish_data(const Call& call, FlagLines& own, std::size_t bytes) no
   return layout::unpack(data, 0, data.packed, lines.data(bytes) + offset);
 }
 
+// Unpacks the packed form that a member published, into a view that may be longer.
+[[nodiscard]] inline Status take_at_most(const Call& call, int rank, const View& data) {
+  FlagLines& lines = flag_lines_of(call, rank);
+  const std::uint64_t given = lines.head.bytes;
+  if (given > data.packed) return expect_bytes(call, rank, given, data.packed);
+  return layout::unpack(data, 0, given, lines.data(given));
+}
+
 // Unpacks the packed form that a member published, into a view of the same size.
 [[nodiscard]] inline Status take_packed(const Call& call, int rank, const View& data) {
   return take_part(call, rank, data.packed, 0, data);

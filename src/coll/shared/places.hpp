@@ -42,10 +42,11 @@ class Places {
     return length;
   }
 
-  // Unpacks the block that a member has for this process, which must fit, into block `at` of the buffer.
+  // Unpacks the block that a member has for this process, which must fit, into block `at` of the buffer, which may be
+  // longer.
   [[nodiscard]] Status take(int member, const Blocks& blocks, int at) const {
     const std::size_t length = length_from(member);
-    HR_TRY(expect_bytes(call_, member, length, blocks.bytes(at)));
+    if (length > blocks.bytes(at)) return expect_bytes(call_, member, length, blocks.bytes(at));
     if (length == 0) return kOk;
     View block;
     HR_TRY(blocks.block(at, &block));

@@ -94,7 +94,7 @@ struct Control {
   Word published;  // steps of an operation that others may read (data_slots.hpp)
   Word consumed;   // steps of others whose data the process no longer needs
   // Device collectives (device/buffers.hpp).
-  Word device_done;       // sequence number + 1 of the last operation that the process's GPU has finished
+  Word device_done;       // outcome of the last operation that the process's GPU has finished (device/buffers.cpp)
   Word device_trial;      // outcome of the process's last attempt to map all members' memory (device/buffers.cpp)
   Word address_exchange;  // rank 0 only: see address_exchange.cpp
   Word device_polled;     // sequence number + 1 of the last operation in which the process read address_exchange

@@ -31,6 +31,7 @@ milliseconds patience_with(const std::vector<int>& loads) {
   EventLoop loop;
   bool closed = false;
   std::string why;
+  auto last = EventLoop::Clock::now();
   Channel channel(loop, Descriptor(up[0]), Descriptor(down[1]), kSilence,
                   {.message = [](const Message&) { FAIL() << "a sign of life is no message for the owner"; },
                    .closed =
@@ -39,7 +40,6 @@ milliseconds patience_with(const std::vector<int>& loads) {
                          why = cause;
                        }},
                   "");
-  auto last = EventLoop::Clock::now();
   const auto report = [&](int load) {
     std::string bytes;
     append_frame(&bytes, encode({.numbers = {load}}));
