@@ -164,12 +164,16 @@ int SharedFile::open_hidden(const std::string& path, std::size_t bytes, Room roo
     reason = errno;
     if (file >= 0 || room == Room::kDirectory) return file;
     if (reason == EOPNOTSUPP || reason == EISDIR) return file;  // the file system requires names
-    if ((reason == ENOENT || reason == ENOTDIR) && directory != kUsualDirectory) return file;  // a name with an error
   }
   const std::string name = path.substr(directory.size());
   file = open_in_no_directory(name.c_str());
   if (file < 0) return -1;
   path_ = std::string(kNoDirectory) + name;
+  if ((reason == ENOENT || reason == ENOTDIR) && directory != kUsualDirectory && !room_noted) {
+    room_noted = true;  // most likely the user's mistake
+    log::write(log::Level::kError, "HEADRACE_SHM_DIR=%s: %s; shared memory is in no directory", directory.c_str(),
+               std::strerror(reason));
+  }
   log::note_once(room_noted, "shared memory is not in %s: %s (up to %zu KiB wanted, %llu KiB free)",
                  directory.substr(0, directory.size() - 1).c_str(), std::strerror(reason), bytes / 1024,
                  space_in(directory) / 1024);
