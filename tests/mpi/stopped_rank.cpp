@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kStops = 5;
 
-// What this process has used: seconds of CPU, and times that it has slept.
+// Usage of this process: seconds of CPU, and the number of sleeps.
 struct Used {
   double cpu = 0;
   long sleeps = 0;

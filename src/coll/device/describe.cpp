@@ -75,7 +75,7 @@ Status DeviceBuffers::describe_pieces(const Call& call, DeviceAddresses& address
   HR_TRY(each_taken(call, [&](const PieceName& name, int block) { return take(call.recv, block, name, addresses); }));
   HR_TRY(each_given(
       call, [&](const Blocks& blocks, int block, int reader) { return give(call, blocks, block, reader, addresses); }));
-  // Without it, this process fetches its data itself.
+  // If its buffer cannot be described, this process fetches its data itself.
   if (others_use_recv(call) && !describe_buffer(call, call.recv, addresses, &addresses.recv).ok())
     static_cast<void>(take_detail());
   return kOk;

@@ -24,7 +24,7 @@ std::vector<int> places_of(const std::vector<int>& counts) {
   return places;
 }
 
-// What rank 0 expects from rank 1 differs from the 8 bytes that it gets.
+// Exchanges blocks, of which rank 0 expects `expected` bytes from rank 1 and gets 8.
 void exchange(const check::Environment& mpi, MPI_Comm comm, int expected, bool gather) {
   const int own = mpi.rank;
   std::vector<int> out(static_cast<std::size_t>(mpi.size));

@@ -166,7 +166,7 @@ class Launcher final : public boot::Provider {
 
 void ignore(int, const Header&, const std::byte*, std::size_t) {}
 
-// Of one process.
+// Counts and memory of one process.
 struct Took {
   Counts start;
   std::size_t kept_at_start = 0;  // bytes of memory
@@ -240,7 +240,7 @@ TEST(TcpScale, WhatAStartAndFirstMessagesTake) {
   }
 }
 
-// What a process keeps for each process that it sends to does not depend on the size of the job.
+// Checks that the memory for each peer does not depend on the size of the job.
 TEST(TcpScale, MemoryOfAConnection) {
   const Took few = start(10048, 20);
   const Took many = start(10048, 120);
