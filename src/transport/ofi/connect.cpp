@@ -22,11 +22,11 @@ Status Ofi::address_of(Peer& peer) {
   }
   const auto length = static_cast<std::size_t>(std::ranges::find(address, std::byte{0}) - address.begin());
   const std::string_view its(reinterpret_cast<const char*>(address.data()), length);
-  if (its != fabric_.provider() || address.size() <= length + 1) {
+  if (its != fabric_.terms() || address.size() <= length + 1) {
     return fail(Errc::kOther,
                 "ofi: this process uses provider %s of libfabric, and rank %d (host %s) uses %.*s: set "
-                "HEADRACE_OFI_PROVIDER to one that both hosts have",
-                fabric_.provider().c_str(), peer.proc, peer.host.empty() ? "?" : peer.host.c_str(),
+                "HEADRACE_OFI_PROVIDER to one that both hosts have, and libfabric's variables to the same values",
+                fabric_.terms().c_str(), peer.proc, peer.host.empty() ? "?" : peer.host.c_str(),
                 static_cast<int>(its.size()), its.data());
   }
   peer.place.assign(address.begin() + static_cast<std::ptrdiff_t>(length) + 1, address.end());

@@ -9,10 +9,12 @@
 #include <array>
 #include <cstring>
 #include <iterator>
+#include <span>
 #include <string_view>
 #include <utility>
 
 #include "base/knobs.hpp"
+#include "base/lent_variables.hpp"
 #include "base/log.hpp"
 
 namespace hr::transport::ofi {
@@ -20,6 +22,10 @@ namespace {
 
 constexpr std::string_view kLoopback = "127.0.0.1";
 constexpr std::size_t kMostAddress = 512;
+
+// Maximum length of messages that ofi_rxm sends immediately. Over TCP, it sends them directly into the receiver's
+// buffer; over verbs it cannot. Two processes with different limits try to connect forever.
+constexpr LentVariable kEagerLimit{"FI_OFI_RXM_EAGER_LIMIT", "65792"};
 
 // Providers that are used only if the user names them: they reach no other host, are superseded or experimental, or
 // combine other providers.
@@ -187,7 +193,13 @@ Status Fabric::open_endpoint(std::size_t least_landing) {
     if (const int made = ::fi_cq_open(domain_, &completions, &queue_, nullptr); made != 0)
       return failed("completion queue", made);
   }
-  if (const int made = ::fi_endpoint(domain_, info_, &endpoint_, nullptr); made != 0) return failed("endpoint", made);
+  {
+    const bool has_limit = releases_truncated_ && kernel_network_;
+    const LentVariables limit(std::span(&kEagerLimit, has_limit ? 1 : 0));
+    if (const int made = ::fi_endpoint(domain_, info_, &endpoint_, nullptr); made != 0) return failed("endpoint", made);
+    const char* const set = releases_truncated_ ? environment(kEagerLimit.name) : nullptr;
+    terms_ = set == nullptr ? name : name + " with " + kEagerLimit.name + "=" + set;
+  }
   if (const int made = ::fi_ep_bind(endpoint_, &addresses_->fid, 0); made != 0)
     return failed("binding addresses", made);
   if (const int made = ::fi_ep_bind(endpoint_, &queue_->fid, FI_TRANSMIT | FI_RECV); made != 0)

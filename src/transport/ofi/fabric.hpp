@@ -42,6 +42,8 @@ class Fabric {
   // Releases nothing: everything is left until the end of the process.
   void abandon() noexcept;
 
+  // Returns the provider's name and the settings that must be the same in all processes that it connects.
+  [[nodiscard]] const std::string& terms() const noexcept { return terms_; }
   // Return the provider's name, its device, and the address of the endpoint.
   [[nodiscard]] std::string provider() const { return info_->fabric_attr->prov_name; }
   [[nodiscard]] std::string device() const;
@@ -87,6 +89,7 @@ class Fabric {
   fid_av* addresses_ = nullptr;
   fid_cq* queue_ = nullptr;
   fid_ep* endpoint_ = nullptr;
+  std::string terms_;
   int descriptor_ = -1;
   bool kernel_network_ = false;
   bool releases_truncated_ = false;

@@ -1,14 +1,11 @@
 #include "transport/ofi/library.hpp"
 
 #include <dlfcn.h>
-#include <sys/stat.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <iterator>
 #include <string_view>
 #include <type_traits>
-#include <utility>
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
@@ -69,13 +66,7 @@ Status load(Library* out) {
   return kOk;
 }
 
-bool is_only_thread() noexcept {
-  struct stat tasks{};
-  return ::stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink == 3;  // "." and ".." count
-}
-
-constexpr const char* kEagerLimit = "FI_OFI_RXM_EAGER_LIMIT";
-constexpr std::pair<const char*, const char*> kSettings[] = {
+constexpr LentVariable kSettings[] = {
     {"IPATH_NO_BACKTRACE", "1"},
     {"HFI_NO_BACKTRACE", "1"},
     {"FI_OFI_RXM_MSG_RX_SIZE", "64"},
@@ -88,21 +79,7 @@ constexpr std::pair<const char*, const char*> kSettings[] = {
 
 }  // namespace
 
-Settings::Settings() noexcept {
-  if (!is_only_thread()) return;
-  // Over TCP, ofi_rxm sends longer messages immediately, directly into the receiver's buffer; over verbs it cannot. It
-  // connects only processes with the same limit.
-  if (goes_by_tcp() && environment(kEagerLimit) == nullptr && ::setenv(kEagerLimit, "65792", 0) == 0) {
-    set_.push_back(kEagerLimit);
-  }
-  for (const auto& [name, value] : kSettings) {
-    if (environment(name) == nullptr && ::setenv(name, value, 0) == 0) set_.push_back(name);
-  }
-}
-
-Settings::~Settings() {
-  for (const char* name : set_) ::unsetenv(name);
-}
+Settings::Settings() : LentVariables(kSettings) {}
 
 bool goes_by_tcp() {
   const std::string& wanted = knobs().ofi_provider;

@@ -7,8 +7,8 @@
 #include <rdma/fabric.h>
 
 #include <string>
-#include <vector>
 
+#include "base/lent_variables.hpp"
 #include "base/status.hpp"
 
 namespace hr::transport::ofi {
@@ -29,19 +29,11 @@ struct Library {
   [[nodiscard]] std::string text(long error) const { return strerror(static_cast<int>(error < 0 ? -error : error)); }
 };
 
-// Sets environment variables for libfabric, unless the user has set them, while it and its providers start, and then
-// removes them. With them, providers do not replace the program's or this library's handlers of crash signals, and
-// ofi_rxm keeps smaller buffers and looks for new connections more often. Does nothing in a process with several
-// threads, because another thread may be reading the environment. Owner: the starting call.
-class Settings {
- public:
-  Settings() noexcept;
-  ~Settings();
-  Settings(const Settings&) = delete;
-  Settings& operator=(const Settings&) = delete;
-
- private:
-  std::vector<const char*> set_;
+// Environment variables for libfabric and its providers while they start. With them, providers do not replace the
+// program's or this library's handlers of crash signals, and ofi_rxm keeps smaller buffers and looks for new
+// connections more often.
+struct Settings : LentVariables {
+  Settings();
 };
 
 // Opens the library on the first call. Errors: MPI_ERR_OTHER with the places searched and the package to install.

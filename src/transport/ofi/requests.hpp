@@ -10,6 +10,7 @@
 #include <rdma/fi_errno.h>
 #include <sys/types.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <deque>
@@ -28,6 +29,8 @@ struct Line {
   int in_flight = 0;       // requests begun and not done
   bool worked = false;     // the provider has accepted something
   double stuck_since = 0;  // time since which it has accepted nothing; 0 if it accepts requests
+  double next_try = 0;     // time of the next attempt while it accepts nothing
+  double pause = 0;        // time between attempts, which grows
   int failure = 0;         // an error of libfabric (positive); 0: none
   bool in_doubt = false;   // operations wait in `held` until the process has been heard from
   std::vector<Request*> held;
@@ -35,10 +38,22 @@ struct Line {
   void accepted() noexcept {
     worked = true;
     stuck_since = 0;
+    pause = 0;
   }
   void refused() noexcept {
-    if (stuck_since == 0) stuck_since = now_seconds();
+    const double now = now_seconds();
+    if (stuck_since == 0) stuck_since = now;
+    pause = std::clamp(pause * kGrowth, kShortestPause, kLongestPause);
+    next_try = now + pause;
   }
+  // True if an operation should be attempted. While a process cannot be connected, a provider opens a connection at
+  // every attempt, and would use up the host's ports.
+  [[nodiscard]] bool is_due() const noexcept { return pause == 0 || now_seconds() >= next_try; }
+
+ private:
+  static constexpr double kGrowth = 1.125;  // delays an operation by at most an eighth of the time that it is refused
+  static constexpr double kShortestPause = 1e-6;
+  static constexpr double kLongestPause = 0.05;
 };
 
 struct Request {
@@ -110,6 +125,7 @@ class Requests {
  private:
   // Starts a request. False if the provider has not accepted it yet.
   bool attempt(Request& request) {
+    if (!request.line->is_due()) return false;
     const ssize_t answer = request.start(request);
     if (answer == -FI_EAGAIN) {
       request.line->refused();

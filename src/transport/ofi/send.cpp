@@ -61,7 +61,7 @@ Status Ofi::send(int proc, const Header& header, const void* payload, std::size_
   Peer& to = peer(proc);
   const std::size_t whole = kFront + bytes;
   if (whole <= to.at_once) {
-    if (!has_room(to)) return no_room(to);
+    if (!to.is_due() || !has_room(to)) return no_room(to);
     std::byte message[kMostOnStack];
     const Front front = Front::kMessage;
     const Head head{to.sent, to.own_name, to.secret, header};

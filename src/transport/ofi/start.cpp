@@ -31,12 +31,11 @@ Status Ofi::create() {
     return fail(Errc::kOther, "ofi: provider %s accepts no buffers for messages", fabric_.provider().c_str());
   }
   if (fabric_.descriptor() >= 0) HR_TRY(sleepers_.open(fabric_.descriptor()));
-  // The address of a process: the provider's name and a zero, its address, and the secret.
+  // The address of a process: the provider's terms and a zero, its address, and the secret.
   std::vector<std::byte> place;
   HR_TRY(fabric_.address(&place));
-  const std::string provider = fabric_.provider();
-  const auto name = std::as_bytes(std::span(provider.c_str(), provider.size() + 1));
-  std::vector<std::byte> address(name.begin(), name.end());
+  const auto terms = std::as_bytes(std::span(fabric_.terms().c_str(), fabric_.terms().size() + 1));
+  std::vector<std::byte> address(terms.begin(), terms.end());
   address.insert(address.end(), place.begin(), place.end());
   network::append_secret(names_.own_secret(), &address);
   return publish(address);

@@ -2,13 +2,13 @@
 
 #include <dlfcn.h>
 #include <glob.h>
-#include <sys/stat.h>
 
 #include <cstdlib>
 #include <string_view>
 #include <vector>
 
 #include "base/knobs.hpp"
+#include "base/lent_variables.hpp"
 #include "base/log.hpp"
 #include "transport/network/rdma.hpp"
 #include "transport/ucx/maker_names.hpp"
@@ -39,31 +39,6 @@ std::string path_of(void* library) {
   return known != nullptr && ::dladdr(known, &info) != 0 ? info.dli_fname : kName;
 }
 
-bool is_set(const char* name) noexcept { return environment(name) != nullptr; }
-
-bool is_only_thread() noexcept {
-  struct stat tasks{};
-  return ::stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink == 3;  // "." and ".." count
-}
-
-// Unless this variable forbids it, UCX patches mmap and similar functions when it is loaded, to observe the program's
-// memory; nothing else prevents that. No thread may read the environment meanwhile.
-class WithoutMemoryHooks {
- public:
-  WithoutMemoryHooks() noexcept : set_(!is_set(kVariable) && is_only_thread()) {
-    if (set_) ::setenv(kVariable, "n", 0);
-  }
-  ~WithoutMemoryHooks() {
-    if (set_) ::unsetenv(kVariable);
-  }
-  WithoutMemoryHooks(const WithoutMemoryHooks&) = delete;
-  WithoutMemoryHooks& operator=(const WithoutMemoryHooks&) = delete;
-
- private:
-  static constexpr const char* kVariable = "UCX_MEM_EVENTS";
-  bool set_;
-};
-
 // Tries to open the library; adds the reason of a failure to `tried`.
 void* attempt(const std::string& path, std::string* tried) {
   if (void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL); library != nullptr) return library;
@@ -73,7 +48,9 @@ void* attempt(const std::string& path, std::string* tried) {
 }
 
 void* open_any(std::string* tried) {
-  const WithoutMemoryHooks without;
+  // Unless this variable forbids it, UCX patches mmap and similar functions when it is loaded, to observe the program's
+  // memory; nothing else prevents that.
+  const LentVariables without_hooks{{"UCX_MEM_EVENTS", "n"}};
   // Two copies of UCX in one process would interfere.
   if (void* library = ::dlopen(kName, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD); library != nullptr) return library;
   if (const std::string& directory = knobs().ucx_dir; !directory.empty()) {
@@ -111,14 +88,15 @@ void quieten(void* library) {
   using DisableSignals = void (*)();
   const auto set = reinterpret_cast<SetValue>(::dlsym(library, "ucs_global_opts_set_value"));
   const auto set_unless = [&](const char* variable, const char* name, const char* value) {
-    if (set != nullptr && !is_set(variable)) static_cast<void>(set(name, value));
+    if (set != nullptr && environment(variable) == nullptr) static_cast<void>(set(name, value));
   };
   set_unless("UCX_LOG_LEVEL", "LOG_LEVEL", "fatal");
   set_unless("UCX_MODULES", "MODULES", wants_device_memory() ? kOwnDeviceModules : kNoDeviceModules);
   set_unless("UCX_MEMTYPE_CACHE", "MEMTYPE_CACHE", "n");
   set_unless("UCX_VFS_ENABLE", "VFS_ENABLE", "n");
   const auto disable = reinterpret_cast<DisableSignals>(::dlsym(library, "ucs_debug_disable_signals"));
-  if (disable != nullptr && !is_set("UCX_ERROR_SIGNALS") && !is_set("UCX_HANDLE_ERRORS")) disable();
+  const bool user_decides = environment("UCX_ERROR_SIGNALS") != nullptr || environment("UCX_HANDLE_ERRORS") != nullptr;
+  if (disable != nullptr && !user_decides) disable();
 }
 
 Status find_functions(void* library, Library* out) {
