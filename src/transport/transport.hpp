@@ -240,8 +240,13 @@ class Transport {
   virtual std::span<SharedWord> shared_words(int /*proc*/) { return {}; }
 
   // Tells the other processes on the node to which CPUs this one is confined, with a nonzero number that identifies the
-  // set; returns how many processes on the node, including this one, have reported the same number.
-  virtual int tell_cpus(std::uint64_t /*cpus*/) noexcept { return 1; }
+  // set; returns how many processes on the node, including this one, have reported the same number, and whether all
+  // have reported one.
+  struct CpuSharers {
+    int processes = 1;
+    bool all_reported = true;
+  };
+  virtual CpuSharers tell_cpus(std::uint64_t /*cpus*/) noexcept { return {}; }
 
   // Returns the memory in which that process stages data for others, mapped in this process: all processes see the same
   // bytes, and each has equally much of this memory. Empty if there is none. A process that calls this for itself gets

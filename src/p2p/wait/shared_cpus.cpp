@@ -17,8 +17,10 @@
 namespace hr::p2p::shared_cpus {
 namespace {
 
-// Time for which a result is valid: other processes publish or change their CPUs at any time.
+// Time for which a result is valid: other processes change their CPUs at any time.
 constexpr double kHolds = 20e-3;
+// The same until all processes have reported their CPUs.
+constexpr double kHoldsAtStart = 100e-6;
 
 // Returns a nonzero number that identifies a set of CPUs.
 std::uint64_t number_of(const topo::CpuSet& cpus) noexcept {
@@ -27,9 +29,13 @@ std::uint64_t number_of(const topo::CpuSet& cpus) noexcept {
   return number == 0 ? 1 : number;
 }
 
-int sharers(const topo::CpuSet& cpus) noexcept {
-  int most = 1;
-  for (transport::Transport* each : engine()->transports) most = std::max(most, each->tell_cpus(number_of(cpus)));
+transport::Transport::CpuSharers sharers(const topo::CpuSet& cpus) noexcept {
+  transport::Transport::CpuSharers most;
+  for (transport::Transport* each : engine()->transports) {
+    const auto [processes, all_reported] = each->tell_cpus(number_of(cpus));
+    most.processes = std::max(most.processes, processes);
+    most.all_reported = most.all_reported && all_reported;
+  }
   return most;
 }
 
@@ -54,9 +60,9 @@ bool look() noexcept {
   Found& found = progress.shared_cpus;
   const double now = now_seconds();
   if (engine() == nullptr || now < found.until) return found.outnumbered;
-  found.until = now + kHolds * progress.patience;
   const topo::CpuSet cpus = topo::allowed_cpus();
-  const int processes = cpus.empty() ? 1 : sharers(cpus);
+  const auto [processes, all_reported] = cpus.empty() ? transport::Transport::CpuSharers{} : sharers(cpus);
+  found.until = now + (all_reported ? kHolds * progress.patience : kHoldsAtStart);
   const bool outnumbered = processes > static_cast<int>(cpus.size());
   std::atomic_ref(found.outnumbered).store(outnumbered, std::memory_order_relaxed);
   if (outnumbered) note(cpus, processes);

@@ -18,7 +18,7 @@ struct Found {
 [[nodiscard]] bool outnumbered() noexcept;
 
 // Checks again if the last result has expired, and returns the result. System calls are rare: once in many
-// milliseconds of waiting.
+// milliseconds of waiting, after all processes have started.
 bool look() noexcept;
 
 }  // namespace hr::p2p::shared_cpus

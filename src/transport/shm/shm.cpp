@@ -184,7 +184,7 @@ class alignas(kCacheLine) Shm : public Transport {
   Status get(int proc, const RemoteKey* key, std::span<const RemotePart> parts, Operation* done) override;
   Status put(int proc, const RemoteKey* key, std::span<const RemotePart> parts, Operation* done) override;
   std::span<SharedWord> shared_words(int proc) override { return segment_.words(local(proc)); }
-  int tell_cpus(std::uint64_t cpus) noexcept override;
+  CpuSharers tell_cpus(std::uint64_t cpus) noexcept override;
   std::span<std::byte> staging(int proc) override;
   [[nodiscard]] int most_channels() const noexcept override { return segment_.sizes().channels; }
   void offer_channels(int number) noexcept override {
@@ -494,14 +494,16 @@ bool Shm::progress() {
   return moved;
 }
 
-int Shm::tell_cpus(std::uint64_t cpus) noexcept {
+transport::Transport::CpuSharers Shm::tell_cpus(std::uint64_t cpus) noexcept {
   bell_->cpus.store(cpus, std::memory_order_relaxed);
-  int same = 0;
+  CpuSharers found{0, true};
   for (int process = 0; process < processes(); ++process) {
     const Doorbell& bell = *segment_.doorbell(process);
-    same += bell.cpus.load(std::memory_order_relaxed) == cpus && bell.left.load(std::memory_order_relaxed) == 0;
+    const std::uint64_t its = bell.cpus.load(std::memory_order_relaxed);
+    found.processes += its == cpus && bell.left.load(std::memory_order_relaxed) == 0;
+    found.all_reported = found.all_reported && its != 0;
   }
-  return same;
+  return found;
 }
 
 std::span<std::byte> Shm::staging(int proc) {

@@ -1,8 +1,8 @@
-#include "transport/ofi/requests.hpp"
-
 #include <gtest/gtest.h>
 
 #include <vector>
+
+#include "transport/ofi/requests.hpp"
 
 namespace hr::transport::ofi {
 namespace {
