@@ -178,6 +178,10 @@ class Adapters(BothTest):
         self.assertRegex(said, r"network: ofi: provider cxi on \S+: .*No such device")
         self.assertRegex(said, r"go by tcp: libfabric cannot be used, although this host has cxi0")
         self.assertNotIn("no path to rank", said)
+        said, _ = self.run_both(**fake, FAKE_OFI_CANNOT="receive")
+        self.assertRegex(said, r"network: ofi: provider cxi accepts no buffers")
+        self.assertRegex(said, r"go by tcp: libfabric cannot be used, although this host has cxi0")
+        self.assertNotIn("fake_ofi: ", said)  # its endpoint is closed
         # The providers for the kernel's network are used only if the user asks for libfabric.
         said, _ = self.run_both(HEADRACE_OFI_DIR=str(FAKE_OFI.parent))
         self.assertRegex(said, r"go by tcp: libfabric cannot be used, although this host has cxi0")

@@ -5,7 +5,8 @@
 //   FAKE_OFI_REFUSE=N     of N successive operations, only the last one is accepted for now
 //   FAKE_OFI_LOSE=N       the first N messages that a process sends before anything has arrived are lost
 //   FAKE_OFI_PROVIDER=P   the first provider is called P
-//   FAKE_OFI_CANNOT=WHAT  the first provider fails to open a "fabric", a "domain" or an "endpoint"
+//   FAKE_OFI_CANNOT=WHAT  the first provider fails to open a "fabric", a "domain" or an "endpoint", or to "receive"; a
+//                         process that leaves endpoints open reports them at its end
 //   FAKE_OFI_OLD=1        the version is 1.8
 // libfabric's functions are called through tables in its objects. This library gives the objects that it hands out
 // tables of its own. Calls by which a provider uses another one also arrive here, and are passed on unchanged. Owner of
@@ -232,6 +233,17 @@ int close(fid* object) {
   return before->close(object);
 }
 
+ssize_t refuse_to_receive(fid_ep* /*endpoint*/, const fi_msg* /*message*/, std::uint64_t /*flags*/) {
+  return -FI_EINVAL;
+}
+
+// Reports, at the end of the process, endpoints that are open.
+struct Report {
+  ~Report() {
+    if (cannot("receive") && !endpoints.empty()) std::fprintf(stderr, "fake_ofi: %zu open\n", endpoints.size());
+  }
+} report;
+
 void take_over(fid_ep* endpoint) {
   auto made = std::make_unique<Endpoint>();
   made->own = endpoint;
@@ -239,6 +251,7 @@ void take_over(fid_ep* endpoint) {
   made->messages = replace(&endpoint->msg, &messages);
   messages->send = send;
   messages->inject = inject;
+  if (cannot("receive")) messages->recvmsg = refuse_to_receive;
   fi_ops_rma* memory = nullptr;
   made->memory = replace(&endpoint->rma, &memory);
   memory->read = read;

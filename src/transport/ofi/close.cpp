@@ -31,11 +31,15 @@ Status Ofi::finalize() {
     // A request that the provider has not completed still refers to the peer.
     if (each->in_flight != 0) static_cast<void>(peers_[static_cast<std::size_t>(each->proc)].release());
   }
+  close_fabric();
+  return status;
+}
+
+void Ofi::close_fabric() noexcept {
   for (Landing& each : landings_) Fabric::remove(&each.registration);
   buffers_.clear();
   fabric_.close();
   closed_ = true;
-  return status;
 }
 
 bool Ofi::disconnect(std::span<const int> procs) {
@@ -72,9 +76,8 @@ Ofi::~Ofi() {
     if (each != nullptr && each->reserved != nullptr) buffers_.give_back(each->reserved);
   }
   if (closed_) return;
-  // The program ends without MPI_Finalize, or create() has failed.
+  // The program ends without MPI_Finalize.
   memory_.abandon();
-  if (fabric_.endpoint() == nullptr) return;
   for (Landing& each : landings_) static_cast<void>(each.memory.release());  // the provider may still write there
   fabric_.abandon();
 }

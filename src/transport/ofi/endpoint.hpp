@@ -44,6 +44,7 @@ class Ofi final : public network::NetworkTransport<Peer> {
       : NetworkTransport("ofi", job, handlers), library_(library), fabric_(library) {}
   ~Ofi() override;
 
+  // After an error, the transport is closed.
   Status create();
   [[nodiscard]] std::string route_to(int /*proc*/) override {
     return "provider " + fabric_.provider() + " on " + fabric_.device();
@@ -112,6 +113,8 @@ class Ofi final : public network::NetworkTransport<Peer> {
     return peer.in_flight < kMostInFlight && peer.failure == 0 && unpolled_++ < kMostUnpolled;
   }
   Status move(int proc, const RemoteKey* key, std::span<const RemotePart> parts, bool write, Operation* done);
+  Status start();
+  void close_fabric() noexcept;
   // Finds the provider's address for a peer, and the peer's secret.
   Status address_of(Peer& peer);
 

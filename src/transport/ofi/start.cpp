@@ -12,7 +12,14 @@
 
 namespace hr::transport::ofi {
 
+// If this fails, another transport may take its place, and nothing must go on listening.
 Status Ofi::create() {
+  const Status status = start();
+  if (!status.ok()) close_fabric();
+  return status;
+}
+
+Status Ofi::start() {
   HR_TRY(names_.make_secret());
   HR_TRY(fabric_.open(listens(), kLeastLanding));
   cost_ = fabric_.is_kernel_network() ? Cost{15e-6, 2e9} : Cost{2e-6, 10e9};

@@ -314,7 +314,7 @@ bool Tcp::read_proof(Connection& connection, void* proof, std::size_t bytes) {
   if (got > 0) {
     connection.proven += static_cast<std::size_t>(got);
   } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
-    ended(connection, got == 0 ? ECONNRESET : errno);
+    ended(connection, got == 0 ? 0 : errno);
     return false;
   }
   if (connection.proven < bytes) return false;

@@ -187,6 +187,7 @@ class Tcp final : public network::NetworkTransport<Peer> {
   void fail_path(Peer& peer, int error, const char* why = nullptr);
   // Called when a peer has sent bytes that this library does not send.
   void malformed(Peer& peer);
+  // `error`: 0 if the other process has closed the connection.
   void ended(Connection& connection, int error);
   void end_broken();
   void drop_queue(Peer& peer);

@@ -68,7 +68,9 @@ void Tcp::ended(Connection& connection, int error) {
     while (read(*each)) {
     }
   }
-  if (!peer->has_left || !peer->queue.empty() || !peer->streams.empty()) fail_path(*peer, error);
+  if (peer->has_left && peer->queue.empty() && peer->streams.empty()) return;
+  if (error != 0) return fail_path(*peer, error);
+  fail_path(*peer, ECONNRESET, "the other process has closed the connection (it has ended, or has given up this path)");
 }
 
 void Tcp::drop_queue(Peer& peer) {

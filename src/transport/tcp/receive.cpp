@@ -98,7 +98,7 @@ bool Tcp::read(Connection& connection) {
     message.msg_iovlen = placed != 0 ? 2 : 1;
     const ssize_t got = ::recvmsg(connection.socket, &message, 0);
     if (got <= 0) {
-      if (got == 0 || (errno != EAGAIN && errno != EINTR)) ended(connection, got == 0 ? ECONNRESET : errno);
+      if (got == 0 || (errno != EAGAIN && errno != EINTR)) ended(connection, got == 0 ? 0 : errno);
       break;
     }
     any = true;

@@ -70,6 +70,7 @@ class Ucx final : public network::NetworkTransport<Peer> {
       : NetworkTransport("ucx", job, handlers), library_(library) {}
   ~Ucx() override;
 
+  // After an error, the transport is closed.
   Status create();
   [[nodiscard]] std::string route_to(int proc) override;
   [[nodiscard]] Caps caps(int proc) const noexcept override {
@@ -145,6 +146,7 @@ class Ucx final : public network::NetworkTransport<Peer> {
   Status finalize() override;
 
  private:
+  Status start();
   std::unique_ptr<Peer> make_peer(int proc, std::uint32_t own_name) override {
     return std::make_unique<Peer>(*this, proc, own_name);
   }
@@ -208,7 +210,15 @@ Ucx::~Ucx() {
   }
 }
 
+// If this fails, another transport may take its place, and nothing must go on listening.
 Status Ucx::create() {
+  const Status status = start();
+  if (!status.ok()) worker_.stop();
+  closed_ = !status.ok();
+  return status;
+}
+
+Status Ucx::start() {
   HR_TRY(names_.make_secret());
   HR_TRY(worker_.create(library_, listens_on_loopback()));
   warn_of_tcp();
