@@ -50,6 +50,10 @@ void DeviceBuffers::describe(const Call& call, DeviceAddresses& addresses) {
 // Describes the buffers of a reduction, each as a whole.
 Status DeviceBuffers::describe_operands(const Call& call, DeviceAddresses& addresses) {
   if (call.size() > layout::device::kMaxReduceSides) return unreachable("more processes than a kernel reads");
+  // These write a result before all processes have read the operand. Each process may decide to be in place.
+  constexpr std::uint32_t kNeedsOperand =
+      serves(Operation::kScan, Operation::kExscan, Operation::kReduceScatter, Operation::kReduceScatterBlock);
+  if (call.in_place && (kNeedsOperand & serves(call.operation)) != 0) return unreachable("the operand is in place");
   const layout::Datatype& type = *contribution(call).type;
   HR_TRY(describe_buffer(call, call.recv, addresses, &addresses.recv));
   HR_TRY(describe_buffer(call, call.send, addresses, &addresses.send));

@@ -34,7 +34,7 @@ Status start(const Call& call, DeviceBuffers& buffers) {
 
 Task run(const Call& call) { return DeviceBuffers::execute(call, &start); }
 
-bool probe(const Query& query) noexcept { return on_devices(query) && !query.in_place; }
+bool probe(const Query& query) noexcept { return on_devices(query); }
 
 }  // namespace
 
