@@ -7,6 +7,7 @@
 #include "boot/boot.hpp"
 #include "p2p/core/steps.hpp"
 #include "p2p/progress.hpp"
+#include "p2p/protocol/rendezvous.hpp"
 
 namespace hr::p2p {
 namespace {
@@ -56,6 +57,9 @@ void disconnect(std::span<const int> procs) {
   for (const int proc : procs) {
     Peer& peer = peer_of(proc);
     if (&peer == &state.unconnected) continue;
+    for (const Rendezvous* each : protocols()) {
+      if (each->disconnect != nullptr) each->disconnect(proc);
+    }
     // The record may be listed as busy, so it is kept.
     peer.connected = false;
     peer.plain_below = 0;

@@ -93,6 +93,8 @@ struct Rendezvous {
   void (*forget)(int proc, std::uint64_t memory) = nullptr;
   // Ends waits for a failed process (process_failure.hpp). Copies by this process continue to their end.
   void (*fail_pending)(int proc) = nullptr;
+  // Called before the path to process `proc` is removed; nothing is pending there.
+  void (*disconnect)(int proc) = nullptr;
   // True if this process is copying the data of this request, so that only the protocol may end the request.
   bool (*holds)(const Request& request) = nullptr;
   // True if nothing is pending that finalize() would have to wait for.

@@ -92,6 +92,12 @@ Status begin(const ReadyToSend& rts, Request& receive) {
   return kOk;
 }
 
+// The memory that the two processes share is unmapped with the path.
+void disconnect(int proc) {
+  leave_memory_shared_with(proc);
+  leave_memory_of(proc);
+}
+
 bool idle() noexcept { return !sends().any() && !receiving() && !chunks_away(); }
 
 bool holds(const Request& request) noexcept { return sends().holds(request) || holds_receive(request); }
@@ -137,6 +143,7 @@ const Rendezvous kStaged{.name = "staged",
                          .cleared = staged::cleared,
                          .forget = staged::forget,
                          .fail_pending = staged::fail_pending,
+                         .disconnect = staged::disconnect,
                          .holds = staged::holds,
                          .idle = staged::idle,
                          .finalize = staged::finalize};

@@ -144,6 +144,10 @@ bool arrive_piece(int from_proc, Request& receive, const transport::Header& head
   return true;
 }
 
+void leave_memory_of(int from_proc) {
+  if (!state().arrivals.any()) state().senders.erase(from_proc);
+}
+
 void forget(int from_proc, std::uint64_t memory) {
   const auto found = state().senders.find(from_proc);
   if (found == state().senders.end()) return;

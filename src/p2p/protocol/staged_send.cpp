@@ -1,7 +1,9 @@
 // The sender's half: the memory of the chunks, and the message that lends a packed chunk to the receiver.
 #include <algorithm>
 #include <bit>
+#include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/knobs.hpp"
@@ -23,6 +25,7 @@ constexpr std::size_t kLeastDevice = std::size_t{4} << 20;
 // Limit for pieces that a CPU copies, so that all pending ones fit into its cache.
 constexpr std::size_t kMostByCpu = std::size_t{256} << 10;
 constexpr std::size_t kDeviceChunks = 4;
+constexpr std::size_t kLeastSharedChunks = 2;
 
 // Lends the chunk of a packed piece to the receiver.
 Status lend(const PieceSends::Message& message, PieceSends::Piece& piece) {
@@ -38,22 +41,27 @@ Status lend(const PieceSends::Message& message, PieceSends::Piece& piece) {
 }
 
 struct State final : FileState {
-  std::unique_ptr<Chunks> shared;
-  std::vector<std::unique_ptr<Chunks>> on_devices;  // chunks of each GPU context
+  std::map<const transport::Transport*, std::unique_ptr<Chunks>> shared;  // memory shared with a transport's peers
+  std::vector<std::unique_ptr<Chunks>> on_devices;                        // chunks of each GPU context
   PieceSends sends{lend};
   bool no_device_chunks = false;  // allocation has failed; logged once, and not tried again
   bool not_pinned = false;        // noted once
 };
 State& state() { return own<State>(); }
 
+Chunks* known_shared_chunks(const Peer& peer) {
+  const auto found = state().shared.find(peer.transport);
+  return found == state().shared.end() ? nullptr : found->second.get();
+}
+
 Chunks* shared_chunks(const Peer& peer) {
-  if (state().shared == nullptr) {
-    const std::span<std::byte> memory = peer.transport->staging(engine()->rank);
-    if (memory.empty()) return nullptr;
-    state().shared = std::make_unique<Chunks>();
-    state().shared->use(memory, std::bit_floor(knobs().device_pipeline_chunk_bytes));
-  }
-  return state().shared.get();
+  if (Chunks* const known = known_shared_chunks(peer); known != nullptr) return known;
+  const std::span<std::byte> memory = peer.transport->staging(engine()->rank);
+  if (memory.empty()) return nullptr;
+  auto made = std::make_unique<Chunks>();
+  // Memory shared with another job has the size that its creator chose.
+  made->use(memory, std::bit_floor(std::min(knobs().device_pipeline_chunk_bytes, memory.size() / kLeastSharedChunks)));
+  return (state().shared[peer.transport] = std::move(made)).get();
 }
 
 Chunks* device_chunks(const mem::Location& where) {
@@ -70,8 +78,9 @@ Chunks* device_chunks(const mem::Location& where) {
   return state().on_devices.emplace_back(std::move(made)).get();
 }
 
-Chunks* with_id(std::uint64_t memory) {
-  if (memory == 0) return state().shared.get();
+// Returns the chunks in the memory with this id, one of which process `proc` may have.
+Chunks* with_id(int proc, std::uint64_t memory) {
+  if (memory == 0) return known_shared_chunks(peer_of(proc));
   const auto found = std::ranges::find(state().on_devices, memory, [](const auto& each) { return each->id(); });
   return found == state().on_devices.end() ? nullptr : found->get();
 }
@@ -122,7 +131,7 @@ bool begin_send(int to_proc, Request& send, std::uint8_t way) {
 }
 
 bool arrive_chunk(int from_proc, std::uint64_t memory, std::uint32_t chunk) {
-  Chunks* const chunks = with_id(memory);
+  Chunks* const chunks = with_id(from_proc, memory);
   if (chunks == nullptr || !chunks->is_with(from_proc, chunk)) return false;
   chunks->give(chunk);
   return true;
@@ -132,17 +141,25 @@ PieceSends& sends() { return state().sends; }
 
 void fail_pending(int proc) {
   state().sends.fail_pending(proc);
-  if (state().shared != nullptr) state().shared->take_from(proc);
+  for (const auto& [transport, chunks] : state().shared) chunks->take_from(proc);
   for (const auto& each : state().on_devices) each->take_from(proc);
 }
 
+void leave_memory_shared_with(int proc) {
+  const auto found = state().shared.find(peer_of(proc).transport);
+  if (found == state().shared.end()) return;
+  found->second->take_from(proc);
+  if (found->second->all_free()) state().shared.erase(found);
+}
+
 bool chunks_away() noexcept {
-  return (state().shared != nullptr && !state().shared->all_free()) ||
-         std::ranges::any_of(state().on_devices, [](const auto& each) { return !each->all_free(); });
+  const auto is_away = [](const auto& each) { return !each->all_free(); };
+  return std::ranges::any_of(state().shared, is_away, [](const auto& each) -> const auto& { return each.second; }) ||
+         std::ranges::any_of(state().on_devices, is_away);
 }
 
 void release_chunks() {
-  state().shared.reset();
+  state().shared.clear();
   state().on_devices.clear();
 }
 

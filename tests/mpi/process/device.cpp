@@ -26,6 +26,21 @@ void exchange(MPI_Comm inter, bool is_parent, MemoryKind sent_kind, MemoryKind r
   CHECK(in.take<std::byte>() == hr::test::content(bytes, other));
 }
 
+// Every pair of processes of the merged communicator exchanges messages, so that each process has peers in both jobs.
+void exchange_all(MPI_Comm merged, MemoryKind kind, std::size_t bytes) {
+  const int own = family::rank_in(merged), size = family::size_of(merged);
+  for (int mask = 1; mask < 2 * size; ++mask) {
+    const int peer = own ^ mask;
+    if (peer >= size) continue;
+    Buffer out(bytes, kind), in(bytes, kind);
+    out.put(hr::test::content(bytes, static_cast<unsigned>(own)));
+    in.put(std::vector<std::byte>(bytes, std::byte{0xee}));
+    CHECK_OK(MPI_Sendrecv(out.get(), static_cast<int>(bytes), MPI_BYTE, peer, 1, in.get(), static_cast<int>(bytes),
+                          MPI_BYTE, peer, 1, merged, MPI_STATUS_IGNORE));
+    CHECK(in.take<std::byte>() == hr::test::content(bytes, static_cast<unsigned>(peer)));
+  }
+}
+
 void reduce(MPI_Comm comm, MemoryKind kind) {
   constexpr int kCount = 5000;
   std::vector<int> values(kCount);
@@ -63,6 +78,10 @@ int main(int argc, char** argv) {
   CHECK_OK(MPI_Intercomm_merge(inter, is_parent ? 0 : 1, &merged));
   reduce(merged, MemoryKind::kDevice);
   reduce(merged, MemoryKind::kHost);
+  for (const std::size_t bytes : {std::size_t{5000}, std::size_t{6} << 20}) {
+    exchange_all(merged, MemoryKind::kDevice, bytes);
+    exchange_all(merged, MemoryKind::kPool, bytes);
+  }
   CHECK_OK(MPI_Comm_disconnect(&merged));
   CHECK_OK(MPI_Comm_disconnect(&inter));
   return 0;
