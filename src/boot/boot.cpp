@@ -35,9 +35,6 @@ std::string host_id() {
   return file_safe(id);
 }
 
-// Prefix of the names of knobs; names of settings are single words.
-constexpr std::string_view kKnob = "knob ";
-
 KeyValues read_settings(std::span<const Setting> settings) {
   KeyValues values;
   for (const Setting& each : settings) values.emplace(each.name, each.read());
@@ -83,7 +80,8 @@ Status init_with(std::unique_ptr<Provider> provider, const char* name, std::span
   log::set_identity(self.rank, self.size);
   if (self.rank == 0) state->settings = read_settings(settings);
   const bool looks = self.size > 1 && hosts.of_rank.empty();
-  HostView view = looks ? HostView(knobs().shm_dir, self.job_id, host_id()) : HostView();
+  const std::string looked_in = knobs().shm_dir;
+  HostView view = looks ? HostView(looked_in, self.job_id, host_id()) : HostView();
   if (!view.refused().empty())
     log::write(self.rank == 0 ? log::Level::kError : log::Level::kNote,
                "%s belongs to another user and is not used; the host's name says which processes share it. Remove "
@@ -95,6 +93,12 @@ Status init_with(std::unique_ptr<Provider> provider, const char* name, std::span
   if (!exchanged.ok() || view.made() || state->processes.first_on_host()) view.forget();
   HR_TRY(exchanged);
   if (self.rank != 0) take_knobs(state->settings);
+  if (looks && looked_in != knobs().shm_dir) {
+    log::write(log::Level::kError,
+               "HEADRACE_SHM_DIR is %s here and %s in process 0, so this process counts as one of another host: set it "
+               "to the same directory in all processes",
+               looked_in.c_str(), knobs().shm_dir.c_str());
+  }
   const int host = state->processes.host_of(self.rank);
   const bool mixed = std::find(hosts.mixed.begin(), hosts.mixed.end(), host) != hosts.mixed.end();
   SharedFile::need_names(mixed);
@@ -130,6 +134,11 @@ const std::string& setting(std::string_view name) noexcept {
   if (state == nullptr) return none;
   const auto found = state->settings.find(name);
   return found != state->settings.end() ? found->second : none;
+}
+
+const KeyValues& settings() noexcept {
+  static const KeyValues none;
+  return state != nullptr ? state->settings : none;
 }
 
 Status put(std::string_view key, std::string_view value) { return state->provider->put(key, value); }

@@ -18,6 +18,7 @@ constexpr const char* kJob = "j";
 constexpr const char* kRank = "r";
 constexpr const char* kHost = "h";
 constexpr const char* kNetwork = "n";
+constexpr const char* kSettings = "s";
 
 std::string own_signature() {
   std::string boot;
@@ -31,6 +32,16 @@ std::string own_signature() {
   return text;
 }
 
+// Settings that no collective operation depends on also count.
+std::string own_settings() {
+  std::uint64_t number = 14695981039346656037U;  // FNV-1a
+  for (const auto& [name, text] : settings()) {
+    if (name.starts_with(kKnob) && !name.starts_with("knob coll_") && !name.starts_with("knob device_")) continue;
+    for (const unsigned char letter : name + "=" + text + "\n") number = (number ^ letter) * 1099511628211U;
+  }
+  return std::to_string(number);
+}
+
 std::string value(const KeyValues& pairs, const char* key) {
   const auto found = pairs.find(key);
   return found != pairs.end() ? found->second : std::string();
@@ -41,22 +52,24 @@ std::string value(const KeyValues& pairs, const char* key) {
 PeerAddress own_address() {
   PeerAddress address = name_of(processes().self());
   address.host = own_signature();
+  address.settings = own_settings();
   return address;
 }
 
-PeerAddress name_of(int proc) { return {std::string(processes().job_of(proc)), processes()[proc].rank, "", ""}; }
+PeerAddress name_of(int proc) { return {std::string(processes().job_of(proc)), processes()[proc].rank, "", "", ""}; }
 
 std::string format(const PeerAddress& address) {
   KeyValues pairs{{kJob, address.job}, {kRank, std::to_string(address.rank)}};
   if (!address.host.empty()) pairs.emplace(kHost, address.host);
   if (!address.network.empty()) pairs.emplace(kNetwork, address.network);
+  if (!address.settings.empty()) pairs.emplace(kSettings, address.settings);
   return join(pairs);
 }
 
 Status parse(std::string_view text, PeerAddress* address) {
   KeyValues pairs;
   HR_TRY(split(text, &pairs));
-  *address = {value(pairs, kJob), 0, value(pairs, kHost), value(pairs, kNetwork)};
+  *address = {value(pairs, kJob), 0, value(pairs, kHost), value(pairs, kNetwork), value(pairs, kSettings)};
   const std::string rank = value(pairs, kRank);
   const char* const end = rank.data() + rank.size();
   const auto read = std::from_chars(rank.data(), end, address->rank);
@@ -72,7 +85,9 @@ int add_peer(const PeerAddress& address) {
     if (!address.host.empty()) all.name_host(all.host_of(known), address.host);
     return known;
   }
-  return all.add(address.job, address.rank, all.host_with(address.host));
+  const int added = all.add(address.job, address.rank, all.host_with(address.host));
+  if (!address.host.empty()) all.set_alike(added, address.settings == own_settings());
+  return added;
 }
 
 }  // namespace hr::boot

@@ -41,6 +41,7 @@ int Processes::add(std::string_view job, int rank, int host) {
   if (known == jobs_.end()) {
     jobs_.emplace_back(job);
     numbers_.push_back(first_number(job));
+    alike_.push_back(false);
   }
   const auto [place, is_new] = others_.try_emplace(key_of(number, rank), size());
   if (is_new) entries_.emplace_back();

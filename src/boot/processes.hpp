@@ -82,6 +82,10 @@ class Processes {
   // Sets the signature of a host of this job; processes of other jobs with that signature are on the same host.
   void name_host(int host, std::string_view signature);
 
+  // Records whether the job of a process has the settings of this job on which choices in collective operations depend.
+  void set_alike(int proc, bool alike) noexcept { alike_[(*this)[proc].job] = alike; }
+  [[nodiscard]] bool alike(int proc) const noexcept { return alike_[(*this)[proc].job]; }
+
   void mark_failed(int proc) noexcept { entries_[static_cast<std::size_t>(proc)].failed = true; }
   [[nodiscard]] bool failed(int proc) const noexcept { return (*this)[proc].failed; }
 
@@ -92,6 +96,7 @@ class Processes {
   std::vector<Process> entries_;
   std::vector<std::string> jobs_;                  // [0]: this process's own job
   std::vector<std::uint32_t> numbers_;             // number of the first process of each job
+  std::vector<bool> alike_{true};                  // for each job
   std::unordered_map<std::uint64_t, int> others_;  // indexed by job and rank
   std::unordered_map<std::string, int> hosts_;     // indexed by signature
   int next_host_ = 0;

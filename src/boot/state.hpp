@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -11,6 +12,9 @@
 #include "boot/provider.hpp"
 
 namespace hr::boot {
+
+// Prefix of the names of knobs; names of settings are single words.
+inline constexpr std::string_view kKnob = "knob ";
 
 struct State {
   State() = default;
@@ -32,6 +36,9 @@ Status init_with(std::unique_ptr<Provider> provider, const char* name, std::span
 
 // Returns the chosen provider; valid between init() and finalize().
 [[nodiscard]] Provider& provider() noexcept;
+
+// Returns the settings of the job; kKnob precedes the names of knobs. Empty before init().
+[[nodiscard]] const KeyValues& settings() noexcept;
 
 // Keeps the socket open until finalize(), which closes it.
 void keep_open(int socket);

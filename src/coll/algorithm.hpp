@@ -24,7 +24,7 @@ struct Query {
   int ranks = 1;          // number of processes in the local group
   bool commutative = true;
   bool inter = false;
-  bool in_place = false;  // unset for rooted operations, where processes may differ (section 6.2.1)
+  bool in_place = false;  // unset for operations in which processes may differ (section 6.2.1)
   // Reductions: bytes of memory that the vector and one element take, including the holes of the type.
   std::size_t span = 0;
   std::size_t element = 0;
@@ -35,6 +35,7 @@ struct Query {
   int ranks_per_host = 1;            // largest number of processes on one host
   bool hosts_in_order = true;        // the ranks of each host are consecutive
   bool devices = false;              // true if all processes have agreed to use their GPUs (device/buffers.hpp)
+  bool alike = true;                 // false if processes of jobs with other settings take part: built-in rows only
 };
 
 struct Algorithm {

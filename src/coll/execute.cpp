@@ -17,9 +17,10 @@ constexpr std::uint32_t kAgreedSize =
            Operation::kReduce, Operation::kAllreduce, Operation::kReduceScatter, Operation::kReduceScatterBlock,
            Operation::kScan, Operation::kExscan);
 
-// Operations in which only the root may be in place.
-constexpr std::uint32_t kRooted =
-    serves(Operation::kGather, Operation::kGatherv, Operation::kScatter, Operation::kScatterv, Operation::kReduce);
+// Operations in which a process may be in place while others are not.
+constexpr std::uint32_t kInPlaceByProcess =
+    serves(Operation::kGather, Operation::kGatherv, Operation::kScatter, Operation::kScatterv, Operation::kReduce,
+           Operation::kReduceScatter, Operation::kReduceScatterBlock, Operation::kScan, Operation::kExscan);
 
 // True if the buffer is a single view, on a device.
 bool on_device(const Blocks& blocks) noexcept { return !blocks.none() && blocks.all().where.is_device(); }
@@ -30,7 +31,7 @@ Query query_of(const Call& call, AddressExchange exchange) {
   query.bytes = call.bytes;
   query.ranks = call.size();
   query.inter = call.members->is_inter();
-  query.in_place = call.in_place && (kRooted & serves(call.operation)) == 0;
+  query.in_place = call.in_place && (kInPlaceByProcess & serves(call.operation)) == 0;
   if (call.op != nullptr) {
     const View& vector = contribution(call);
     query.commutative = call.op->commutative();
@@ -46,6 +47,7 @@ Query query_of(const Call& call, AddressExchange exchange) {
     query.oversubscribed = call.segment->oversubscribed();
   }
   query.devices = exchange.agreed;
+  query.alike = call.members->alike();
   // The exchange has used the operation's flag lines, so only a device algorithm or messages can be used.
   if (exchange.done) query.sharing = Sharing::kNone;
   return query;

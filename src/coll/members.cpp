@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/knobs.hpp"
+#include "boot/boot.hpp"
 #include "coll/compose/hosts.hpp"
 #include "coll/shared/segment.hpp"
 #include "p2p/p2p.hpp"
@@ -44,7 +45,8 @@ Members::~Members() = default;
 void Members::find_out() {
   together_ = inter_ || comm::on_one_host(peers_);
   spread_ = !together_ && ranks_.empty();  // a list of some of the processes is not split again
-  can_share_ = !inter_ && together_ && size_ > 1 && knobs().coll_shared_bytes != 0 &&
+  alike_ = std::all_of(peers_.begin(), peers_.end(), [](int proc) { return boot::processes().alike(proc); });
+  can_share_ = !inter_ && alike_ && together_ && size_ > 1 && knobs().coll_shared_bytes != 0 &&
                std::all_of(peers_.begin(), peers_.end(), p2p::shares_memory);
   shared_from_ = std::numeric_limits<int>::max();
   if (!can_share_) return;

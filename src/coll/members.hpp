@@ -64,6 +64,8 @@ class Members {
 
   // True if there are several members, all on one host, that may share memory.
   [[nodiscard]] bool can_share() const noexcept { return can_share_; }
+  // True if the jobs of all members have the same settings for collective operations.
+  [[nodiscard]] bool alike() const noexcept { return alike_; }
   // Returns the shared segment if the operation with this tag is to be enqueued in its sequence. Null for the first few
   // operations (knob coll_shared_after), and if there is no segment.
   [[nodiscard]] shared::Segment* segment_at(int tag) const noexcept;
@@ -90,6 +92,7 @@ class Members {
   Sequence sequence_;
   bool together_ = true;  // true if all members are on one host
   bool can_share_ = false;
+  bool alike_ = true;
   mutable bool spread_;  // true if the members may be split by host; false once hosts() is known to be null
   int shared_from_;      // the first tag with a segment
   std::unique_ptr<shared::Segment> segment_;

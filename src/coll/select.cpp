@@ -121,8 +121,10 @@ namespace {
 
 const Algorithm* look_up(const Selection& table, const Query& query) {
   const std::size_t operation = index(query.operation);
-  if (const Algorithm* algorithm = first_match(table.forced[operation], query)) return algorithm;
-  if (const Algorithm* algorithm = of_covering(table.tuned[operation], query)) return algorithm;
+  if (query.alike) {
+    if (const Algorithm* algorithm = first_match(table.forced[operation], query)) return algorithm;
+    if (const Algorithm* algorithm = of_covering(table.tuned[operation], query)) return algorithm;
+  }
   if (const Algorithm* algorithm = first_match(table.standard[operation], query)) return algorithm;
   for (const Algorithm* algorithm : algorithms()) {
     if ((algorithm->operations & serves(query.operation)) != 0 && algorithm->probe(query)) return algorithm;

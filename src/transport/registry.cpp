@@ -295,8 +295,12 @@ Status connect_groups(const Job& job, const PeerGroups& groups) {
     const bool reached = std::ranges::any_of(
         state->active, [&](Transport* each) { return !address.empty() && each->set_peer_address(proc, address).ok(); });
     if (!reached) {
-      return fail(Errc::kOther, "none of the transports here reaches rank %d of job %.*s, which is on another host",
-                  job.processes[proc].rank, static_cast<int>(job.processes.job_of(proc).size()),
+      std::string here;
+      for (const Transport* each : state->active) here.append(here.empty() ? "" : ", ").append(each->name());
+      return fail(Errc::kOther,
+                  "none of the transports here (%s) reaches rank %d of job %.*s: give both jobs the same "
+                  "HEADRACE_NETWORK and HEADRACE_TRANSPORTS",
+                  here.c_str(), job.processes[proc].rank, static_cast<int>(job.processes.job_of(proc).size()),
                   job.processes.job_of(proc).data());
     }
   }

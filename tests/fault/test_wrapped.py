@@ -409,6 +409,23 @@ class Limits(LaunchTest):
         self.assertNotEqual(result.returncode, 0)
         self.assertIn("ulimit -f", result.stderr)
 
+    def test_smaller_files_of_one_rank(self):
+        """The rank that creates the shared file leaves out channels that do not fit; the others find the file as it is."""
+        for rank in range(3):
+            with self.subTest(rank):
+                script = f'[ "$PMI_RANK" = {rank} ] && ulimit -f 100000; exec "$1" work'
+                result = run("-n", "3", "--timeout", "60", "sh", "-c", script, "sh", LAST_WORDS)
+                self.assert_ended(result, 0)
+                self.assertEqual(sorted(result.stdout.splitlines()), ["ok 0/3", "ok 1/3", "ok 2/3"])
+
+    def test_another_directory_for_one_rank(self):
+        with tempfile.TemporaryDirectory() as folder:
+            script = f'[ "$PMI_RANK" = 1 ] && export HEADRACE_SHM_DIR={folder}; exec "$1" work'
+            result = run("-n", "3", "--timeout", "60", "sh", "-c", script, "sh", LAST_WORDS)
+            self.assert_ended(result, 0)
+            self.assertIn(f"HEADRACE_SHM_DIR is {folder} here and /dev/shm in process 0", result.stderr)
+            self.assertEqual(result.stderr.count("HEADRACE_SHM_DIR"), 1, result.stderr)
+
 
 class SharedMemory(LaunchTest):
     """A /dev/shm that is too small or cannot be written: jobs use memory outside it, and one process says so."""

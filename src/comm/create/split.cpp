@@ -32,17 +32,24 @@ Ref<Group> side_of(const Participants& participants, const std::vector<Choice>& 
   return make_group(std::move(chosen), origin);
 }
 
-int own_host() { return boot::processes().host_of(boot::processes().self()); }
+// Returns the same number in all processes of a host, and another one on each host. Numbers of hosts are local to a
+// job.
+int host_among(const Communicator& comm) {
+  const Participants participants(comm);
+  int first = 0;
+  while (!boot::processes().on_this_host(participants.proc(first))) ++first;
+  return first;
+}
 
 constexpr const char* kResourceKey = "mpi_hw_resource_type";
 constexpr const char* kSharedMemory = "mpi_shared_memory";
 
 // Returns the color by which a guided split groups this process; MPI_UNDEFINED for an unknown resource.
-int color_by_resource(const Info* hints, int type) {
+int color_by_resource(const Communicator& comm, const Info* hints, int type) {
   if (hints == nullptr) return abi::kUndefined;
   const int proc = boot::identity().rank;
   const std::string* resource = hints->get(kResourceKey);
-  if (resource != nullptr && *resource == kSharedMemory) return own_host();
+  if (resource != nullptr && *resource == kSharedMemory) return host_among(comm);
   const std::string* pset = type == abi::kCommTypeResourceGuided ? hints->get("mpi_pset_name") : nullptr;
   if (pset != nullptr && is_pset_name(0, *pset)) return 0;
   if (pset != nullptr && is_pset_name(1, *pset)) return proc;
@@ -87,16 +94,16 @@ Status split_type(Communicator& comm, int type, int key, Info* hints, Ref<Commun
     case abi::kUndefined:
       break;
     case abi::kCommTypeShared:
-      color = own_host();
+      color = host_among(comm);
       break;
     case abi::kCommTypeHwGuided:
     case abi::kCommTypeResourceGuided:
-      color = color_by_resource(hints, type);
+      color = color_by_resource(comm, hints, type);
       break;
     case abi::kCommTypeHwUnguided:
       // Each part must be smaller than the original communicator.
       if (!on_one_host(comm.local_->procs())) {
-        color = own_host();
+        color = host_among(comm);
         if (hints != nullptr) HR_TRY(hints->set(kResourceKey, kSharedMemory));
       }
       break;

@@ -60,8 +60,9 @@ std::uint64_t make_pid_probe() noexcept {
 // Random number with which others recognise this process (Doorbell::pid_probe).
 const std::uint64_t pid_probe = make_pid_probe();
 
-// Key in the host's store whose value is the segment's name.
+// Key in the host's store whose value is the segment's number of channels, kAfterNumber and its name.
 constexpr const char* kFile = "shm";
+constexpr char kAfterNumber = ' ';
 constexpr std::string_view kFailed = "failed: ";  // prefix of the reason, which is published instead of the name
 
 // Returns the payload size of a ring: smaller with many ranks on the node, so that an all-to-all does not exhaust the
@@ -287,7 +288,9 @@ void Shm::create(const Job& job) {
   created_ = segment_.create(path_, sizes_);
   if (!created_.ok()) why_not_created_ = take_detail();
   // Informs the others even if creation fails, as they would otherwise wait forever.
-  boot::node_put(kFile, created_.ok() ? segment_.name() : std::string(kFailed) + why_not_created_);
+  // The creator's limits decide how many channels the file has.
+  boot::node_put(kFile, created_.ok() ? std::to_string(sizes_.channels) + kAfterNumber + segment_.name()
+                                      : std::string(kFailed) + why_not_created_);
 }
 
 Status Shm::open() {
@@ -301,6 +304,9 @@ Status Shm::open() {
     if (answer.starts_with(kFailed)) {
       return fail(Errc::kOther, "rank %d %s", ranks_[0], answer.c_str() + kFailed.size());
     }
+    const std::size_t end = answer.find(kAfterNumber);
+    sizes_.channels = std::clamp(std::atoi(answer.c_str()), 0, kMostChannels);
+    answer.erase(0, end + 1);
     if (!segment_.attach(answer, sizes_).ok()) {
       // The creator may already have left MPI.
       std::string why = take_detail();

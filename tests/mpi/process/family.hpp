@@ -82,7 +82,7 @@ inline void use_between(MPI_Comm inter, bool first) {
 inline void use_within(MPI_Comm comm) {
   const int own = rank_in(comm);
   const int size = size_of(comm);
-  for (const int length : {1, 700, 100'000}) {
+  for (const int length : {1, 700, 20'000, 100'000}) {
     std::vector<int> mine(length);
     std::vector<int> sum(length + 1, -1);
     for (int at = 0; at < length; ++at) mine[at] = own + at;
@@ -104,6 +104,24 @@ inline void use_within(MPI_Comm comm) {
     CHECK_OK(MPI_Bcast(&value, 1, MPI_INT, root, comm));
     CHECK_EQ(value, value_of(root, 3, 9));
   }
+}
+
+// Each process writes into the memory of the next one.
+inline void share_memory(MPI_Comm node) {
+  MPI_Win window = MPI_WIN_NULL;
+  int* own = nullptr;
+  CHECK_OK(MPI_Win_allocate_shared(sizeof(int), sizeof(int), MPI_INFO_NULL, node, &own, &window));
+  *own = -1;
+  const int size = size_of(node), rank = rank_in(node);
+  MPI_Aint bytes = 0;
+  int unit = 0;
+  int* next = nullptr;
+  CHECK_OK(MPI_Win_shared_query(window, (rank + 1) % size, &bytes, &unit, &next));
+  CHECK_OK(MPI_Win_fence(0, window));
+  *next = 1000 + rank;
+  CHECK_OK(MPI_Win_fence(0, window));
+  CHECK_EQ(*own, 1000 + (rank + size - 1) % size);
+  CHECK_OK(MPI_Win_free(&window));
 }
 
 // Runs everything on the intercommunicator, a duplicate, a part, and the merged communicators of both orders. `first`:
@@ -130,6 +148,7 @@ inline void use(MPI_Comm inter, bool first) {
     MPI_Comm node = MPI_COMM_NULL;
     CHECK_OK(MPI_Comm_split_type(merged, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
     use_within(node);
+    share_memory(node);
     CHECK_OK(MPI_Comm_disconnect(&node));
     CHECK_OK(MPI_Comm_disconnect(&half));
     CHECK_OK(MPI_Comm_disconnect(&merged));

@@ -1,7 +1,8 @@
 #!/bin/sh
-# two_jobs.sh MPIEXEC PROGRAM FILE RANKS RANKS: two separately started jobs connect. 0 ranks: without mpiexec. Both must
-# succeed, and leave nothing in their shared-memory directory, which no other test uses.
-mpiexec=$1 program=$2 file=$3 servers=$4 callers=$5
+# two_jobs.sh MPIEXEC PROGRAM FILE RANKS RANKS [VARIABLE=VALUE]: two separately started jobs connect; the second one has
+# the variable. 0 ranks: without mpiexec. Both must succeed, and leave nothing in their shared-memory directory, which no
+# other test uses.
+mpiexec=$1 program=$2 file=$3 servers=$4 callers=$5 variable=${6:-HEADRACE_VERBOSE=0}
 rm -f "$file" "$file.new"
 HEADRACE_SHM_DIR=$(mktemp -d /dev/shm/two_jobs.XXXXXX) || exit 1
 export HEADRACE_SHM_DIR
@@ -13,7 +14,7 @@ start() {
 }
 (start "$servers" serve) &
 server=$!
-(start "$callers" call)
+(export "$variable" && start "$callers" call)
 call=$?
 wait $server
 serve=$?
