@@ -7,6 +7,7 @@
 
 #include "base/abi.hpp"
 #include "boot/boot.hpp"
+#include "boot/process_name.hpp"
 #include "coll/coll.hpp"
 #include "comm/agree.hpp"
 #include "p2p/channel.hpp"
@@ -196,9 +197,9 @@ Status allocate(Flavor flavor, Count size, Count unit, const comm::Info* hints, 
     for (const int proc : comm.local_->procs()) {
       if (proc == boot::processes().self() || p2p::shares_memory(proc)) continue;
       return fail(Errc::kRmaShared,
-                  "the communicator has processes that share no memory with this one (rank %d of the job): take one of "
+                  "the communicator has processes that share no memory with this one (%s): take one of "
                   "MPI_Comm_split_type with MPI_COMM_TYPE_SHARED",
-                  proc);
+                  boot::process_name(boot::processes(), proc).c_str());
     }
   }
   Ref<Window> made;

@@ -9,6 +9,7 @@
 #include "base/layer_state.hpp"
 #include "base/log.hpp"
 #include "boot/boot.hpp"
+#include "boot/process_name.hpp"
 #include "transport/network/unavailable.hpp"
 #include "transport/record_list.hpp"
 #include "transport/report.hpp"
@@ -254,8 +255,8 @@ Status connect(int proc, Paths* out) {
   }
   std::string tried;
   for (Transport* transport : state->active) tried.append(tried.empty() ? "" : ", ").append(transport->name());
-  return fail(Errc::kOther, "none of the transports here (%s) reaches rank %d; HEADRACE_TRANSPORTS=%s", tried.c_str(),
-              proc, knobs().transports.c_str());
+  return fail(Errc::kOther, "none of the transports here (%s) reaches %s; HEADRACE_TRANSPORTS=%s", tried.c_str(),
+              boot::process_name(boot::processes(), proc).c_str(), knobs().transports.c_str());
 }
 
 bool shares_memory(int proc) noexcept {

@@ -80,6 +80,13 @@ class BothTest(unittest.TestCase):
             return said, found
 
 
+    def assert_warnings(self, *cases):
+        settings = {"HEADRACE_OFI_DIR": "/none", "HEADRACE_UCX_DIR": os.environ["HR_UCX"]}
+        for more, warns in cases:
+            said, _ = self.assert_agree(UCX if more.get("HEADRACE_NETWORK") is None else "", **settings, **more)
+            self.assertEqual(len(re.findall(WARNING, said)), int(warns), said)
+
+
 class Choice(BothTest):
     def assert_interfaces_agree(self, **settings):
         said, found = self.assert_agree(TCP, **settings)
@@ -115,13 +122,7 @@ class Choice(BothTest):
 
     @unittest.skipUnless(os.environ.get("HR_UCX"), "UCX was not there at build")
     def test_ucx_that_nobody_has_chosen_by_name_warns_of_tcp(self):
-        settings = {"HEADRACE_OFI_DIR": "/none", "HEADRACE_UCX_DIR": os.environ["HR_UCX"]}
-        for more, warns in (({"HEADRACE_RMA_NETWORK": "on"}, True), ({"HEADRACE_DEVICE_NETWORK_DIRECT": "on"}, True),
-                            ({"HEADRACE_TRANSPORTS": "self,ucx"}, True), ({"HEADRACE_RMA_NETWORK": "on", "UCX_NET_DEVICES": "lo"}, False),
-                            ({"HEADRACE_RMA_NETWORK": "on", "HEADRACE_NETWORK_DEVICES": "lo"}, False),
-                            ({"HEADRACE_RMA_NETWORK": "on", "HEADRACE_NETWORK": "ucx"}, False)):
-            said, _ = self.assert_agree(UCX if more.get("HEADRACE_NETWORK") is None else "", **settings, **more)
-            self.assertEqual(len(re.findall(WARNING, said)), int(warns), said)
+        self.assert_warnings(({"HEADRACE_RMA_NETWORK": "on"}, True), ({"HEADRACE_RMA_NETWORK": "on", "HEADRACE_NETWORK": "ucx"}, False))
 
 
 @unittest.skipUnless(os.environ.get("HR_UCX"), "UCX was not there at build")
@@ -200,6 +201,12 @@ class Adapters(BothTest):
             said, _ = self.assert_agree(UCX, **self.libraries, **settings)
             self.assertRegex(said, r"rank 1 is reached by tcp/lo:")
             self.assertNotRegex(said, WARNING)
+
+    def test_settings_that_warn_of_tcp(self):
+        self.machine = BothTest.machine
+        self.assert_warnings(({"HEADRACE_DEVICE_NETWORK_DIRECT": "on"}, True), ({"HEADRACE_TRANSPORTS": "self,ucx"}, True),
+                             ({"HEADRACE_RMA_NETWORK": "on", "UCX_NET_DEVICES": "lo"}, False),
+                             ({"HEADRACE_RMA_NETWORK": "on", "HEADRACE_NETWORK_DEVICES": "lo"}, False))
 
     def test_ports_that_are_down_select_nothing(self):
         self.adapters(mlx5_0="1: DOWN", efa_0="2: INIT")

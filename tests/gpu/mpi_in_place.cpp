@@ -78,8 +78,8 @@ void reduce_scatters(const check::Environment& mpi, std::mt19937_64& own, std::s
   const auto total = std::accumulate(counts.begin(), counts.end(), std::size_t{0});
   const auto mine = static_cast<std::size_t>(counts[static_cast<std::size_t>(mpi.rank)]);
   const Buffers parts(own, mpi.rank, total, mine);
-  CHECK_OK(MPI_Reduce_scatter(parts.operand(), parts.receive.get(), counts.data(), MPI_UINT32_T, MPI_SUM,
-                              MPI_COMM_WORLD));
+  CHECK_OK(
+      MPI_Reduce_scatter(parts.operand(), parts.receive.get(), counts.data(), MPI_UINT32_T, MPI_SUM, MPI_COMM_WORLD));
   parts.expect(sum(0, mpi.size, before, mine), "reduce_scatter");
 }
 

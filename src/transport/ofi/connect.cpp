@@ -7,6 +7,8 @@
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "base/machine.hpp"
+#include "boot/boot.hpp"
+#include "boot/process_name.hpp"
 #include "transport/network/address.hpp"
 #include "transport/network/eager.hpp"
 #include "transport/ofi/endpoint.hpp"
@@ -18,16 +20,17 @@ Status Ofi::address_of(Peer& peer) {
   HR_TRY(fetch_address(peer, &address));
   const auto zero = std::ranges::find(address, std::byte{0});
   if (zero == address.end() || !network::split_secret(&address, &peer.secret)) {
-    return fail(Errc::kOther, "ofi: the network address of rank %d is too short", peer.proc);
+    return fail(Errc::kOther, "ofi: the network address of %s is too short",
+                boot::process_name(boot::processes(), peer.proc).c_str());
   }
   const auto length = static_cast<std::size_t>(std::ranges::find(address, std::byte{0}) - address.begin());
   const std::string_view its(reinterpret_cast<const char*>(address.data()), length);
   if (its != fabric_.terms() || address.size() <= length + 1) {
     return fail(Errc::kOther,
-                "ofi: this process uses provider %s of libfabric, and rank %d (host %s) uses %.*s: set "
+                "ofi: this process uses provider %s of libfabric, and %s (host %s) uses %.*s: set "
                 "HEADRACE_OFI_PROVIDER to one that both hosts have, and libfabric's variables to the same values",
-                fabric_.terms().c_str(), peer.proc, peer.host.empty() ? "?" : peer.host.c_str(),
-                static_cast<int>(its.size()), its.data());
+                fabric_.terms().c_str(), boot::process_name(boot::processes(), peer.proc).c_str(),
+                peer.host.empty() ? "?" : peer.host.c_str(), static_cast<int>(its.size()), its.data());
   }
   peer.place.assign(address.begin() + static_cast<std::ptrdiff_t>(length) + 1, address.end());
   names_.set_secret(peer.proc, peer.secret);

@@ -18,6 +18,8 @@
 #include "base/lock.hpp"
 #include "base/log.hpp"
 #include "base/machine.hpp"
+#include "boot/boot.hpp"
+#include "boot/process_name.hpp"
 #include "transport/network/silence.hpp"
 #include "transport/tcp/endpoint.hpp"
 
@@ -159,7 +161,8 @@ Status Tcp::address_of(Peer& peer) {
   if (network::split_secret(&address, &peer.key[1]) && network::split_secret(&address, &peer.key[0]) &&
       read_address(address, &peer.address))
     return kOk;
-  return fail(Errc::kOther, "tcp: the network address of rank %d is malformed", peer.proc);
+  return fail(Errc::kOther, "tcp: the network address of %s is malformed",
+              boot::process_name(boot::processes(), peer.proc).c_str());
 }
 
 Status Tcp::connect(int proc) {

@@ -265,7 +265,8 @@ void Ucx::forget(Peer& peer) {
 Status Ucx::address_of(Peer& peer, std::vector<std::byte>* address) {
   HR_TRY(fetch_address(peer, address));
   if (!network::split_secret(address, &peer.secret))
-    return fail(Errc::kOther, "ucx: the network address of rank %d is too short", peer.proc);
+    return fail(Errc::kOther, "ucx: the network address of %s is too short",
+                boot::process_name(boot::processes(), peer.proc).c_str());
   names_.set_secret(peer.proc, peer.secret);
   return kOk;
 }
@@ -347,8 +348,8 @@ Status Ucx::make_endpoint(Peer& peer, const std::vector<std::byte>& address, boo
   const ucs_status_t status = library_.ep_create(worker_.get(), &wanted, endpoint);
   if (status == UCS_OK) return kOk;
   *endpoint = nullptr;
-  return fail(Errc::kOther, "ucx: no path to rank %d: %s (UCX_LOG_LEVEL=info says more)%s", peer.proc,
-              library_.status_string(status),
+  return fail(Errc::kOther, "ucx: no path to %s: %s (UCX_LOG_LEVEL=info says more)%s",
+              boot::process_name(boot::processes(), peer.proc).c_str(), library_.status_string(status),
               status == UCS_ERR_UNREACHABLE ? advice_without_tcp(listens_on_loopback()).c_str() : "");
 }
 
