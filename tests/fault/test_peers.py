@@ -10,7 +10,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from launching import PROBE, LaunchTest, run
+from launching import PROBE, LaunchTest, left_of, run
 
 PEERS = Path(os.environ.get("HEADRACE_PEERS", "/nonexistent"))
 
@@ -96,7 +96,8 @@ class Mpich(LaunchTest):
                 for _ in range(3):
                     run("-n", "4", EARLY_EXIT, way, *ranks, launcher=str(PEERS / "bin/mpiexec.hydra"))
                     new = files_of_foreign_jobs() - before
-                    self.assertFalse(new, f"{way} of {ranks} leaves files")
+                    # Files of other jobs on this machine exist for a moment.
+                    self.assertFalse(left_of(lambda new=new: new & files_of_foreign_jobs(), 10), f"{way} of {ranks} leaves files")
 
     def test_our_launcher_starts_its_ranks(self):
         with tempfile.TemporaryDirectory() as folder:
