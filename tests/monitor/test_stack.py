@@ -102,13 +102,13 @@ class Real(support.Scratch):
     def test_ranks_of_a_running_job(self):
         environment = {**os.environ, "PYTHONPATH": str(support.ROOT / "python"), "HEADRACE_OVERSUBSCRIBE": "quiet"}
         output = self.folder / "output"
-        job = subprocess.Popen([str(MPIEXEC), "--timeout", "60", "-n", "3", str(HALO3D), "--local", "16", "--steps", "100000000", "--no-identity-check"],
+        job = subprocess.Popen([str(MPIEXEC), "--timeout", "300", "-n", "3", str(HALO3D), "--local", "16", "--steps", "100000000", "--no-identity-check"],
                                stdout=subprocess.DEVNULL, stderr=output.open("w"), env=environment)
         self.addCleanup(lambda: (job.terminate(), job.wait(30)))
 
         def ask(*words):
-            return subprocess.run([support.sys.executable, "-m", "headrace", "stack", str(job.pid), *words], capture_output=True, text=True, timeout=60, env=environment)
-        support.wait_for(lambda: "3 of 3 ranks" in ask("--seconds", "5").stdout, 30, "three ranks")
+            return subprocess.run([support.sys.executable, "-m", "headrace", "stack", str(job.pid), *words], capture_output=True, text=True, timeout=100, env=environment)
+        support.wait_for(lambda: "3 of 3 ranks" in ask("--seconds", "5").stdout, 100, "three ranks")
         said = ask("--json")
         self.assertEqual(said.returncode, 0, f"{said.stderr}; the job: {job.poll()}, {output.read_text()[-2000:]}")
         ranks = json.loads(said.stdout)["ranks"]
