@@ -66,14 +66,14 @@ endfunction()
 
 # hr_mpi_test(<name> <program> RANKS n [ARGS ...] [TIMEOUT s] [ENVIRONMENT K=V ...] [LABELS ...])
 # A program under Headrace's mpiexec from the build tree. On a hang mpiexec itself ends the job after TIMEOUT seconds (default
-# 60) and prints where each rank hangs. <program> is a target or a path.
+# 150) and prints where each rank hangs. <program> is a target or a path.
 function(hr_mpi_test name program)
   cmake_parse_arguments(ARG "" "RANKS;TIMEOUT" "ARGS;ENVIRONMENT;LABELS" ${ARGN})
   if(NOT ARG_RANKS)
     message(FATAL_ERROR "hr_mpi_test(${name}): RANKS is missing")
   endif()
   if(NOT ARG_TIMEOUT)
-    set(ARG_TIMEOUT 60)
+    set(ARG_TIMEOUT 150)
   endif()
   if(TARGET ${program})
     set(program $<TARGET_FILE:${program}>)

@@ -77,7 +77,7 @@ class LaunchTest(unittest.TestCase):
     def assert_no_files_since(self, before: set[str]) -> None:
         """Tolerates files of other jobs on this machine, which exist for a moment while they start."""
         new = shared_files() - before
-        self.assertFalse(left_of(lambda: new & shared_files(), 10), "shared-memory files are left over")
+        self.assertFalse(left_of(lambda: new & shared_files(), 60), "shared-memory files are left over")
 
     def assert_ended(self, result: subprocess.CompletedProcess, code: int, *words: str) -> None:
         self.assertEqual(result.returncode, code, result.stderr)
