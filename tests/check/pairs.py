@@ -13,8 +13,8 @@ FOUND = re.compile(r"check full: |MPI_ERR_")
 
 
 def fault(mpiexec: str, program: str, name: str, ranks: str, diagnostic: str, how: str) -> str:
-    ran = subprocess.run([mpiexec, "--timeout", "30", "-n", ranks, program, name, how], stdout=subprocess.PIPE,
-                         stderr=subprocess.STDOUT, text=True, timeout=60, check=False)
+    ran = subprocess.run([mpiexec, "--timeout", "100", "-n", ranks, program, name, how], stdout=subprocess.PIPE,
+                         stderr=subprocess.STDOUT, text=True, timeout=150, check=False)
     if how == "right":
         good = ran.returncode == 0 and not FOUND.search(ran.stdout)
     else:

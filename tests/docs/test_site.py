@@ -22,7 +22,7 @@ FETCHED = re.compile(r"<(?:script|img|iframe|source)\b[^>]*\bsrc=\"https?:[^\"]*
 
 def build(tree: Path, site: Path) -> subprocess.CompletedProcess:
     return subprocess.run([sys.executable, "-B", "-m", "mkdocs", "build", "--strict", "-f", tree / "mkdocs.yml", "-d", site],
-                          capture_output=True, text=True, timeout=240, cwd=tree, stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=800, cwd=tree, stdin=subprocess.DEVNULL,
                           env=os.environ | {"NO_MKDOCS_2_WARNING": "1"})
 
 
@@ -53,12 +53,13 @@ class Site(unittest.TestCase):
         from playwright.sync_api import sync_playwright
         asked = []
         with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-dev-shm-usage"])
+            browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-dev-shm-usage"], timeout=120_000)
             page = browser.new_page()
+            page.set_default_timeout(120_000)
             page.on("request", lambda request: asked.append(request.url) if not request.url.startswith(("file:", "data:", "blob:", "about:")) else None)
             page.goto((site / "adr/index.html").as_uri())
             page.fill("input.md-search__input", "oversubscribed")
-            page.wait_for_selector(".md-search-result__item a[href*='wrong.html']", timeout=30000)
+            page.wait_for_selector(".md-search-result__item a[href*='wrong.html']")
             browser.close()
         self.assertEqual(asked, [])
 

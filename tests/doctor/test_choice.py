@@ -62,11 +62,11 @@ class BothTest(unittest.TestCase):
         need a transport between hosts."""
         clean = {name: value for name, value in os.environ.items() if not name.startswith(("HEADRACE_", "UCX_", "FI_"))}
         environment = {**clean, "HEADRACE_OVERSUBSCRIBE": "quiet", "HEADRACE_TRANSPORTS": "self,ofi,ucx,tcp", **settings}
-        job = subprocess.run([*self.machine, f"{BUILD}/bin/mpiexec", "--timeout", "50", "-n", "2", os.environ["HR_TALK"]], capture_output=True,
-                             text=True, timeout=60, check=False, stdin=subprocess.DEVNULL, env={**environment, "HEADRACE_VERBOSE": "2"})
+        job = subprocess.run([*self.machine, f"{BUILD}/bin/mpiexec", "--timeout", "120", "-n", "2", os.environ["HR_TALK"]], capture_output=True,
+                             text=True, timeout=150, check=False, stdin=subprocess.DEVNULL, env={**environment, "HEADRACE_VERBOSE": "2"})
         checks = ["--only", "network", "--only", "listening"]
         doctor = subprocess.run([*self.machine, sys.executable, "-B", "-m", "headrace", "doctor", "--json", *checks, "--build", BUILD],
-                                capture_output=True, text=True, timeout=60, check=False,
+                                capture_output=True, text=True, timeout=150, check=False,
                                 env={**environment, "PYTHONPATH": str(ROOT / "python")})
         return job.stderr, {each["id"]: each["evidence"] for each in json.loads(doctor.stdout)["findings"]}
 

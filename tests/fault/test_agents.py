@@ -173,7 +173,7 @@ class Trees(AgentsTest):
 class Ends(AgentsTest):
     def test_of_an_agent(self):
         for degree, lost in (("32", "lost host c (rank 1): "), ("1", "lost host c (rank 1), and with it d (rank 2): ")):
-            for number, why in ((signal.SIGKILL, "killed by signal 9"), (signal.SIGSTOP, f"no sign of life for {SILENCE} s")):
+            for number, why in ((signal.SIGKILL, "killed by signal 9"), (signal.SIGSTOP, r"no sign of life for (\d+) s")):
                 with self.subTest(f"{degree} {number}"):
                     child = self.start(*self.words("b,c,d", 3), "sh", "-c", "echo $PPID; exec sleep 60",
                                        HEADRACE_LAUNCH_DEGREE=degree, HEADRACE_HOST_TIMEOUT=str(SILENCE))
@@ -182,11 +182,15 @@ class Ends(AgentsTest):
                     victim = self.agent_of_rank("1", inner)
                     os.kill(victim, number)
                     begin = time.monotonic()
-                    _, errors = child.communicate(timeout=30)
+                    _, errors = child.communicate(timeout=50)
+                    took = time.monotonic() - begin
                     self.assertEqual(child.returncode, 1, errors)
                     self.assertIn(lost, errors)
-                    self.assertIn(why, errors)
-                    self.assertLess(time.monotonic() - begin, SILENCE + 10)
+                    self.assertRegex(errors, why)
+                    # A host that reports many runnable threads may be silent for longer.
+                    silent = [int(seconds) for seconds in re.findall(r"no sign of life for (\d+) s", errors)]
+                    self.assertTrue(all(SILENCE <= each <= 10 * SILENCE for each in silent), errors)
+                    self.assertLess(took, 2 * max(silent, default=SILENCE) + 15)
 
     def test_of_an_agent_of_a_job_that_goes_on(self):
         for degree, left in (("32", 2), ("1", 1)):

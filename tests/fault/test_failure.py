@@ -10,18 +10,15 @@ import tempfile
 import time
 import unittest
 
-from launching import MPIEXEC, PROBE, FilesTest, LaunchTest, left_of, marked_processes, run
+from launching import MPIEXEC, PROBE, FilesTest, LaunchTest, left_of, marked_processes, run, within
 
 EARLY_EXIT = os.environ["HR_EARLY_EXIT"]
 
 
 class Deaths(FilesTest):
-    def run_timed(self, *words, limit=2.0):
-        start = time.monotonic()
-        result = run(*words)
+    def run_timed(self, *words):
         # The guarantee covers the end of the job, not the start of Python or of a probe on a busy machine.
-        self.assertLess(time.monotonic() - start, limit + 4.0)
-        return result
+        return within(6, lambda: run(*words))
 
     def assert_names_rank(self, result, rank):
         self.assertRegex(result.stderr, rf"rank {rank} on host {re.escape(socket.gethostname())} \(pid \d+\)")
@@ -83,13 +80,22 @@ class Deaths(FilesTest):
         process.wait()
         process.stdout.close()
         # The kernel ends the ranks, which takes a moment.
-        left_of(lambda: marked_processes(self.mark), 5)
+        left_of(lambda: marked_processes(self.mark), 20)
 
 
 class Timeout(LaunchTest):
+    def out_of_time(self, reached, *words, **options):
+        """Returns the result of a job that its time limit ends after its ranks have come to where they hang, which shows
+        in the message. On a busy machine, this may take them longer than the first limits."""
+        for seconds in (1, 5, 25):
+            result = run("--timeout", str(seconds), *words, limit=120, **options)
+            if reached in result.stderr:
+                break
+        self.assert_ended(result, 124, f"did not end within {seconds} s", reached)
+        return result
+
     def test_says_who_hangs_and_where(self):
-        result = run("-n", "3", "--timeout", "1", PROBE, "init", "exit=0@9", "fence", "finalize@1", "exit=0@1", "hang")
-        self.assert_ended(result, 124, "did not end within 1 s", "still running: rank 0,2")
+        result = self.out_of_time("still running: rank 0,2\n", "-n", "3", PROBE, "init", "exit=0@9", "fence", "finalize@1", "exit=0@1", "hang")
         self.assertNotIn("rank 1 on host", result.stderr)
         where = "pause" if shutil.which("gdb") else "state S"
         self.assertIn(where, result.stderr)
@@ -97,38 +103,37 @@ class Timeout(LaunchTest):
     def test_a_job_in_time_is_not_touched(self):
         self.assert_ended(run("-n", "2", "--timeout", "30", "true"), 0)
 
-
-    def without_gdb(self, *words):
+    def without_gdb(self, reached, *words):
         """Runs without gdb, so that the ranks themselves show their stacks."""
         with tempfile.TemporaryDirectory() as empty:
-            return run("-n", "2", "--timeout", "1", *words, env={**os.environ, "PATH": empty})
+            return self.out_of_time(reached, "-n", "2", *words, env={**os.environ, "PATH": empty})
 
     def test_stacks_without_a_debugger(self):
-        result = self.without_gdb(EARLY_EXIT, "wait", "1")
-        self.assert_ended(result, 124, "still running: rank ", "MPI_Recv in libmpi_abi", "hr::p2p::", "main in early_exit")
+        result = self.without_gdb("MPI_Recv in libmpi_abi", EARLY_EXIT, "wait", "1")
+        self.assert_ended(result, 124, "still running: rank ", "hr::p2p::", "main in early_exit")
 
     def test_stacks_of_a_rank_behind_finalize(self):
-        result = self.without_gdb(EARLY_EXIT, "linger", "1")
-        self.assert_ended(result, 124, "still running: rank 1", "state R", "runs_for_ever in early_exit", "exit in libc")
+        result = self.without_gdb("runs_for_ever in early_exit", EARLY_EXIT, "linger", "1")
+        self.assert_ended(result, 124, "still running: rank 1\n", "state R", "exit in libc")
 
     def test_a_rank_that_takes_no_signals(self):
-        result = self.without_gdb(EARLY_EXIT, "deaf", "1")
-        self.assert_ended(result, 124, "still running: rank 1", "state S", "it blocks signals")
+        result = self.without_gdb("it blocks signals", EARLY_EXIT, "deaf", "1")
+        self.assert_ended(result, 124, "still running: rank 1\n", "state S")
 
     def test_stacks_of_a_program_that_a_shell_started(self):
-        result = self.without_gdb("/bin/sh", "-c", f"{EARLY_EXIT} linger 1; true")
-        self.assert_ended(result, 124, "program early_exit", "runs_for_ever in early_exit")
+        result = self.without_gdb("runs_for_ever in early_exit", "/bin/sh", "-c", f"{EARLY_EXIT} linger 1; true")
+        self.assert_ended(result, 124, "program early_exit")
 
     def test_stacks_by_a_debugger_behind_finalize(self):
         if not shutil.which("gdb"):
             self.skipTest("gdb is not installed")
-        result = run("-n", "2", "--timeout", "1", EARLY_EXIT, "linger", "1")
-        self.assert_ended(result, 124, "still running: rank 1", "runs_for_ever")
+        result = self.out_of_time("runs_for_ever", "-n", "2", EARLY_EXIT, "linger", "1")
+        self.assert_ended(result, 124, "still running: rank 1\n")
 
     @unittest.skipUnless(shutil.which("gdb"), "gdb is not installed")
     def test_frames_of_the_library_have_names(self):
-        result = run("-n", "2", "--timeout", "1", EARLY_EXIT, "wait", "1")
-        self.assert_ended(result, 124, "PMPI_Recv", "hr::p2p::", "in main")
+        result = self.out_of_time("PMPI_Recv", "-n", "2", EARLY_EXIT, "wait", "1")
+        self.assert_ended(result, 124, "hr::p2p::", "in main")
         self.assertNotIn("?? () from " + os.path.realpath(os.environ["HR_BUILD"]), result.stderr)
 
 

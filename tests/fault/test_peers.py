@@ -10,7 +10,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from launching import PROBE, LaunchTest, run
+from launching import PROBE, LaunchTest, left_of, run
 
 PEERS = Path(os.environ.get("HEADRACE_PEERS", "/nonexistent"))
 
@@ -48,6 +48,17 @@ def peers_files() -> set[Path]:
     return set(Path("/dev/shm").glob("mpich_shm_*"))
 
 
+def is_mapped(file: Path) -> bool:
+    """True if a process uses the file."""
+    for maps in Path("/proc").glob("[0-9]*/maps"):
+        try:
+            if str(file) in maps.read_text(errors="replace"):
+                return True
+        except OSError:  # the process has ended, or is another user's
+            continue
+    return False
+
+
 @unittest.skipUnless((PEERS / "bin/mpiexec.hydra").exists() and (PEERS / "bin/mpicc").exists(),
                      "HEADRACE_PEERS names no environment with the package mpich")
 class Mpich(LaunchTest):
@@ -59,9 +70,10 @@ class Mpich(LaunchTest):
 
     def tearDown(self):
         super().tearDown()
-        # Ranks that MPICH's launcher kills leave their files.
+        # Ranks that MPICH's launcher kills leave their files. Other jobs of this machine use theirs.
         for file in peers_files() - self.files_before:
-            file.unlink(missing_ok=True)
+            if not is_mapped(file):
+                file.unlink(missing_ok=True)
 
     def test_its_launcher_starts_our_ranks(self):
         result = run("-n", "3", PROBE, "init", "hello", "exchange", "finalize", launcher=str(PEERS / "bin/mpiexec.hydra"))
@@ -96,7 +108,8 @@ class Mpich(LaunchTest):
                 for _ in range(3):
                     run("-n", "4", EARLY_EXIT, way, *ranks, launcher=str(PEERS / "bin/mpiexec.hydra"))
                     new = files_of_foreign_jobs() - before
-                    self.assertFalse(new, f"{way} of {ranks} leaves files")
+                    # Files of other jobs on this machine exist for a moment.
+                    self.assertFalse(left_of(lambda new=new: new & files_of_foreign_jobs(), 60), f"{way} of {ranks} leaves files")
 
     def test_our_launcher_starts_its_ranks(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -18,7 +18,7 @@ def chromium(**more):
     with sync_playwright() as playwright:
         # Chromium's own sandbox does not start under root.
         arguments = ["--no-sandbox"] if os.getuid() == 0 else []
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=[*arguments, "--disable-dev-shm-usage"])
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=[*arguments, "--disable-dev-shm-usage"], timeout=120_000)
         try:
             yield browser.new_context(viewport={"width": 1200, "height": 820}, **more)
         finally:
@@ -29,7 +29,7 @@ class Page:
     def __init__(self, context, address):
         self.page, self.address = context.new_page(), address
         self.complaints = []
-        self.page.set_default_timeout(40_000)
+        self.page.set_default_timeout(120_000)
         self.page.on("console", lambda said: self.complaints.append(said.text) if said.type in ("error", "warning") else None)
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("dialog", lambda dialog: (self.complaints.append(dialog.message), dialog.dismiss()))

@@ -52,7 +52,7 @@ def for_class(test, context):
     return stack.enter_context(context)
 
 
-def wait_for(what, seconds=20.0, text=""):
+def wait_for(what, seconds=60.0, text=""):
     """Returns the first true answer of what(). The test fails if that takes longer."""
     end = time.monotonic() + seconds
     while not (found := what()):
@@ -91,7 +91,7 @@ def fetch(address, headers=None, token=TOKEN, method="GET"):
     """(status, body), redirects followed."""
     request = urllib.request.Request(address, method=method, headers={**({"Authorization": f"Bearer {token}"} if token else {}), **(headers or {})})
     try:
-        with urllib.request.urlopen(request, timeout=20) as response:
+        with urllib.request.urlopen(request, timeout=100) as response:
             return response.status, response.read()
     except urllib.error.HTTPError as error:
         return error.code, error.read()
@@ -106,7 +106,7 @@ NOT_ROOT = "" if os.geteuid() == 0 else "another user can be played by root alon
 STRANGER = 54_321  # id of a user that need not exist
 
 
-def as_user(user, what, seconds=30):
+def as_user(user, what, seconds=100):
     """Returns the JSON value of what(), called in a child of this process as another user. After `seconds`, the child
     is killed, and the test fails."""
     ours, theirs = os.pipe()

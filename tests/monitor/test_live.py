@@ -52,14 +52,14 @@ class Live(support.Scratch):
         return f"http://{parts.netloc}", urllib.parse.parse_qs(parts.query)["token"][0]
 
     def test_top(self):
-        name = f"headrace_{self.halo3d(60).pid}_"
+        name = f"headrace_{self.halo3d(200).pid}_"
 
         def look():
             said = self.headrace("top", "--once", "--json", "--period", "0.3")
             jobs = [job for job in json.loads(said.stdout)["jobs"] if job["job"].startswith(name) and job["ranks"] == 8 and job["messages_per_second"]]
             return jobs[0] if jobs else None
 
-        job = support.wait_for(look, 30, "halo3d in headrace top")
+        job = support.wait_for(look, 100, "halo3d in headrace top")
         self.assertEqual(job["running"], 8)
         self.assertGreater(job["bytes_per_second"], job["messages_per_second"])
         self.assertTrue(0 <= job["wait_share"] <= job["mpi_share"] <= 1)
@@ -69,13 +69,13 @@ class Live(support.Scratch):
     @support.SERVER
     def test_the_page(self):
         address, token = self.monitor()
-        job = self.halo3d(100)
+        job = self.halo3d(300)
         with chromium() as context:
             at = Page(context, address)
             at.page.goto(f"{address}/?token={token}")
             begin = time.monotonic()
             mine = f"[data-table=jobs] tr:has(td[data-value^=headrace_{job.pid}_])"
-            at.page.wait_for_selector(mine, timeout=30_000)
+            at.page.wait_for_selector(mine, timeout=120_000)
             print(f"the job is on the page {time.monotonic() - begin:.1f} s after it was started")
             key = at.page.get_attribute(f"{mine} td[data-column=job]", "data-value")
             at.page.goto(f"{address}/?job={key}")
@@ -88,7 +88,7 @@ class Live(support.Scratch):
                 at.screenshot(f"live-{name}")
             self.end(job)
             at.view("jobs")
-            at.page.wait_for_selector(f"{mine} td[data-value=ended]", timeout=30_000)
+            at.page.wait_for_selector(f"{mine} td[data-value=ended]", timeout=120_000)
             db = connect(self.history)
             self.addCleanup(db.close)
             (known,) = [one for one in query.jobs(db) if one["key"] == key]

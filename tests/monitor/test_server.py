@@ -69,7 +69,7 @@ class Serving(support.Scratch):
 
     def test_the_token_of_the_address_becomes_a_cookie(self):
         host = urllib.parse.urlsplit(self.address).netloc
-        connection = http.client.HTTPConnection(host, timeout=10)
+        connection = http.client.HTTPConnection(host, timeout=60)
         self.addCleanup(connection.close)
         connection.request("GET", f"/?token={TOKEN}&view=ranks")
         answer = connection.getresponse()
@@ -134,7 +134,7 @@ class Serving(support.Scratch):
         with support.urllib.request.urlopen(support.urllib.request.Request(self.address, headers={"Authorization": f"Bearer {TOKEN}"})) as answer:
             self.assertIn("default-src 'none'", answer.headers["content-security-policy"])
             self.assertEqual(answer.headers["cache-control"], "no-store")
-        connection = http.client.HTTPConnection(urllib.parse.urlsplit(self.address).netloc, timeout=10)
+        connection = http.client.HTTPConnection(urllib.parse.urlsplit(self.address).netloc, timeout=60)
         self.addCleanup(connection.close)
         connection.request("POST", "/api/jobs", headers={"Authorization": f"Bearer {TOKEN}"})
         self.assertEqual(connection.getresponse().status, 405)
@@ -168,7 +168,7 @@ class Live(support.Scratch):
 
     def test_events(self):
         with serving(self.place) as address, support.urllib.request.urlopen(
-                support.urllib.request.Request(address + "/api/events", headers={"Authorization": f"Bearer {TOKEN}"}), timeout=10) as stream:
+                support.urllib.request.Request(address + "/api/events", headers={"Authorization": f"Bearer {TOKEN}"}), timeout=60) as stream:
             rounds = []
             while len(rounds) < 3:
                 line = stream.readline().decode()
@@ -277,9 +277,9 @@ class Command(support.Scratch):
         parts = urllib.parse.urlsplit(address)
         self.assertEqual(parts.hostname, "127.0.0.1")
         stream = support.urllib.request.urlopen(support.urllib.request.Request(  # an open page does not keep it running
-            f"http://{parts.netloc}/api/events", headers={"Authorization": f"Bearer {parts.query.partition('=')[2]}"}), timeout=10)
+            f"http://{parts.netloc}/api/events", headers={"Authorization": f"Bearer {parts.query.partition('=')[2]}"}), timeout=60)
         monitor.terminate()
-        self.assertEqual(monitor.wait(15), 0)
+        self.assertEqual(monitor.wait(60), 0)
         stream.close()
         monitor.stdout.close()
 

@@ -312,7 +312,7 @@ def take_names(goes_on, ready) -> tuple[int, list[str]]:
     ready()
     while goes_on():
         for name in os.listdir(SHM):
-            if not name.startswith("headrace.") or name in taken:
+            if not name.startswith("headrace.") or name in taken or users.owner_of(SHM / name) != OWNER:
                 continue
             wanted = {name + ".1", re.sub(r"\.\d+$", "", name), re.sub(r"\.\d+$", ".0", name)} - {name}
             for each in wanted:
@@ -342,19 +342,20 @@ class Names(JobTest):
         self.assertEqual(beside.result[1], [], "a stranger has read what ranks wrote")
 
     def test_a_job_whose_name_can_be_guessed(self):
-        for name in ("headrace.kvs_0.host", "headrace.kvs_0.0", "headrace.kvs_0.coll.0.0", "headrace.kvs_0.failures.0"):
+        job = f"kvs_{OWNER}"  # of no other run
+        for name in (f"headrace.{job}.host", f"headrace.{job}.0", f"headrace.{job}.coll.0.0", f"headrace.{job}.failures.0"):
             for kind in ("link", "file", "fifo"):
                 with self.subTest(name=name, kind=kind):
                     (SHM / name).unlink(missing_ok=True)
                     as_user(STRANGER, squat, str(SHM / name), kind)
-                    code, words = as_user(OWNER, other_launcher.run, str(self.home), "kvs_0", 2, PROBE, "init", "hello",
+                    code, words = as_user(OWNER, other_launcher.run, str(self.home), job, 2, PROBE, "init", "hello",
                                           "exchange", "finalize")
                     self.assertEqual(code, 0, words)
                     self.assertIn("nodes 00", words, "both are on this host")
                     if name.endswith(".host"):
                         self.assertIn(f"{SHM / name} belongs to another user", words)
                     self.assertTrue(os.path.lexists(SHM / name), "what is another user's is left alone")
-                    code, words = as_user(OWNER, other_launcher.run, str(self.home), "kvs_0", 2, SPAWN, "nothing")
+                    code, words = as_user(OWNER, other_launcher.run, str(self.home), job, 2, SPAWN, "nothing")
                     self.assertEqual(code, 0, words)
 
 

@@ -247,11 +247,12 @@ void full(const check::Environment& mpi) {
 // A full file system, if a process may mount one and all ranks see it. Ranks on other hosts do not see it, even if they
 // see its directory.
 void no_space(const check::Environment& mpi) {
-  const char* const directory = "/tmp/headrace.full";
-  const std::string mark = std::string(directory) + "/mark";
+  char directory[] = "/tmp/headrace-full-XXXXXX";  // a mount in a directory of another run would be in the way of both
   int mounted = 0;
+  if (mpi.rank == 0) CHECK(::mkdtemp(directory) != nullptr);
+  MPI_Bcast(directory, sizeof directory, MPI_CHAR, 0, MPI_COMM_WORLD);
+  const std::string mark = std::string(directory) + "/mark";
   if (mpi.rank == 0 && ::geteuid() == 0) {
-    ::mkdir(directory, 0700);
     mounted = ::mount("tmpfs", directory, "tmpfs", 0, "size=128k") == 0 ? 1 : 0;
     if (mounted != 0) io_test::put_content(mark.c_str(), {1});
   }

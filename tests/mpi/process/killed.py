@@ -15,7 +15,7 @@ from pathlib import Path
 MPIEXEC, PROGRAM = sys.argv[1:3]
 ROUNDS = int(sys.argv[3]) if len(sys.argv) > 3 else 9
 SEED = int(os.environ.get("HR_SEED", random.randrange(1 << 30)))
-LIMIT = 20
+LIMIT = 50
 
 
 def ours(marker: str) -> list[int]:
@@ -99,7 +99,7 @@ def main() -> int:
             said = job.communicate(timeout=LIMIT)[0].decode(errors="replace")
         except subprocess.TimeoutExpired:
             ended, said = False, ""
-        gone = wait_for(lambda: not ours(marker), 5)
+        gone = wait_for(lambda: not ours(marker), LIMIT)
         left = sorted(path.name for path in shm.iterdir())
         good = started and ended and gone and (not left or victim is None)
         print(f"round {number}: {'alone' if alone else 'mpiexec'}, killed {victim}, exit code {job.returncode}"

@@ -32,6 +32,12 @@ void make_rounds(Requests& requests, double seconds) {
   for (const double end = now_seconds() + seconds; now_seconds() < end;) requests.retry();
 }
 
+// The same until the condition holds.
+template <class Condition>
+void make_rounds_until(Requests& requests, Condition&& holds) {
+  for (const double end = now_seconds() + 20; !holds() && now_seconds() < end;) requests.retry();
+}
+
 // libfabric opens a connection at each attempt if the process refuses connections.
 TEST(OfiRequests, AttemptsGetRarer) {
   Requests requests;
@@ -48,7 +54,8 @@ TEST(OfiRequests, AttemptsGetRarer) {
   EXPECT_NE(silent.line.stuck_since, 0);
 
   silent.accepts = true;
-  make_rounds(requests, 0.1);
+  EXPECT_LT(silent.line.next_try, now_seconds() + 0.1);
+  make_rounds_until(requests, [&] { return silent.ended == messages.size(); });
   EXPECT_EQ(silent.ended, messages.size());
   EXPECT_TRUE(requests.idle());
   // From now on, nothing waits.
@@ -65,12 +72,12 @@ TEST(OfiRequests, OtherProcessesAreNotDelayed) {
   make_rounds(requests, 0.2);
   requests.begin(first);  // refused once
   other.accepts = true;
-  requests.retry();
-  make_rounds(requests, 0.001);
+  EXPECT_LT(other.line.next_try, now_seconds() + 0.001);
+  make_rounds_until(requests, [&] { return other.ended == 1; });
   EXPECT_EQ(other.ended, 1U);
   EXPECT_EQ(other.attempts, 2U);
   silent.accepts = true;
-  make_rounds(requests, 0.1);
+  make_rounds_until(requests, [&] { return silent.ended == 1; });
   EXPECT_EQ(silent.ended, 1U);
 }
 
