@@ -35,8 +35,11 @@ std::string host_id() {
   return file_safe(id);
 }
 
+// Name of a setting: the machine of process 0.
+constexpr const char* kMachine = "job machine";
+
 KeyValues read_settings(std::span<const Setting> settings) {
-  KeyValues values;
+  KeyValues values{{kMachine, host_id()}};
   for (const Setting& each : settings) values.emplace(each.name, each.read());
   for (const JobKnob& knob : job_knobs()) values.emplace(std::string(kKnob) + knob.name, knob.text);
   return values;
@@ -93,10 +96,10 @@ Status init_with(std::unique_ptr<Provider> provider, const char* name, std::span
   if (!exchanged.ok() || view.made() || state->processes.first_on_host()) view.forget();
   HR_TRY(exchanged);
   if (self.rank != 0) take_knobs(state->settings);
-  if (looks && looked_in != knobs().shm_dir) {
+  if (looks && looked_in != knobs().shm_dir && !state->processes.on_this_host(0) && setting(kMachine) == host_id()) {
     log::write(log::Level::kError,
-               "HEADRACE_SHM_DIR is %s here and %s in process 0, so this process counts as one of another host: set it "
-               "to the same directory in all processes",
+               "HEADRACE_SHM_DIR is %s here and %s in process 0 of the same machine, so this process counts as one of "
+               "another host: set it to the same directory in all processes",
                looked_in.c_str(), knobs().shm_dir.c_str());
   }
   const int host = state->processes.host_of(self.rank);

@@ -32,11 +32,19 @@ std::string own_signature() {
   return text;
 }
 
-// Settings that no collective operation depends on also count.
+// True for knobs of collective operations and devices, and for settings that are no knobs, whose names are single
+// words.
+bool decides_collectives(std::string_view name) noexcept {
+  if (name.find(' ') == std::string_view::npos) return true;
+  return name.starts_with(kKnob) &&
+         (name.substr(kKnob.size()).starts_with("coll_") || name.substr(kKnob.size()).starts_with("device_"));
+}
+
+// Returns a number that is computed from the settings of this job.
 std::string own_settings() {
   std::uint64_t number = 14695981039346656037U;  // FNV-1a
   for (const auto& [name, text] : settings()) {
-    if (name.starts_with(kKnob) && !name.starts_with("knob coll_") && !name.starts_with("knob device_")) continue;
+    if (!decides_collectives(name)) continue;
     for (const unsigned char letter : name + "=" + text + "\n") number = (number ^ letter) * 1099511628211U;
   }
   return std::to_string(number);

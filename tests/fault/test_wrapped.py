@@ -425,6 +425,8 @@ class Limits(LaunchTest):
             self.assert_ended(result, 0)
             self.assertIn(f"HEADRACE_SHM_DIR is {folder} here and /dev/shm in process 0", result.stderr)
             self.assertEqual(result.stderr.count("HEADRACE_SHM_DIR"), 1, result.stderr)
+            result = run("-n", "3", "--timeout", "60", "sh", "-c", script.replace(folder, "/dev/shm/"), "sh", LAST_WORDS)
+            self.assertEqual(result.stderr, "")  # the same directory
 
 
 class SharedMemory(LaunchTest):

@@ -19,12 +19,15 @@ struct State final : FileState {
 };
 State& state() { return own<State>(); }
 
-void revoke(int process, std::uint64_t allocation) {
-  send_control(process, wire::answer(wire::Kind::kRevoke, allocation));
+// Memory is exported only to processes of this host; there is no path to one that has disconnected.
+void tell(int process, const transport::Header& header) {
+  if (transport::shares_memory(process)) send_control(process, header);
 }
 
+void revoke(int process, std::uint64_t allocation) { tell(process, wire::answer(wire::Kind::kRevoke, allocation)); }
+
 void refuse(int process, mem::Unmappable what) {
-  send_control(process, wire::answer(wire::Kind::kRefuse, static_cast<std::uint64_t>(what)));
+  tell(process, wire::answer(wire::Kind::kRefuse, static_cast<std::uint64_t>(what)));
 }
 
 void deliver_revoke(int from, const transport::Header& header, const std::byte*, std::size_t) {

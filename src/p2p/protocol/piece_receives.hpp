@@ -58,6 +58,10 @@ class PieceReceives {
   }
 
   [[nodiscard]] bool any() const noexcept { return count_ != 0; }
+  [[nodiscard]] bool any(int from) const noexcept {
+    const auto found = of_.find(from);
+    return found != of_.end() && !found->second.empty();
+  }
   [[nodiscard]] bool holds(const Request& receive) const noexcept {
     bool found = false;
     each([&](const Piece& piece) { found |= piece.receive == &receive; });

@@ -180,6 +180,16 @@ bool PieceSends::holds(const Request& send) const noexcept {
   return std::ranges::any_of(messages_, [&](const auto& each) { return each->send == &send; });
 }
 
+bool PieceSends::copies_for(int proc) const noexcept {
+  const auto is_packing = [](const Piece& piece) { return piece.phase == Piece::Phase::kPacking; };
+  return std::ranges::any_of(
+      messages_, [&](const auto& each) { return each->proc == proc && std::ranges::any_of(each->pieces, is_packing); });
+}
+
+bool PieceSends::uses(const Chunks& chunks) const noexcept {
+  return std::ranges::any_of(messages_, [&](const auto& each) { return each->chunks == &chunks; });
+}
+
 void PieceSends::fail_pending(int proc) {
   for (const auto& each : messages_) {
     if (each->proc == proc) note(*each, failure_error(proc));

@@ -61,6 +61,10 @@ class PieceSends {
   bool advance();
   [[nodiscard]] bool any() const noexcept { return !messages_.empty(); }
   [[nodiscard]] bool holds(const Request& send) const noexcept;
+  // True if a piece for that process is being packed.
+  [[nodiscard]] bool copies_for(int proc) const noexcept;
+  // True if a message goes through these chunks.
+  [[nodiscard]] bool uses(const Chunks& chunks) const noexcept;
   // Ends sends to a failed process once none of their pieces is pending.
   void fail_pending(int proc);
 

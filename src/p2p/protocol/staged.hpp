@@ -40,7 +40,8 @@ bool begin_send(int to_proc, Request& send, std::uint8_t way);
 [[nodiscard]] PieceSends& sends();
 // Handles the failure of a receiver (process_failure.hpp): frees its chunks, and ends sends to it.
 void fail_pending(int proc);
-// Releases the memory shared with the peers of this process's transport, unless another of them has a chunk.
+// Ends copies for the process, and releases the memory shared with the peers of its transport, unless there are
+// messages to another of them.
 void leave_memory_shared_with(int proc);
 // True if another process holds a chunk.
 [[nodiscard]] bool chunks_away() noexcept;
@@ -53,7 +54,7 @@ bool accept_chunks(const layout::View& data, int from_proc, const mem::device::E
 // Handles a piece; false if it is not part of the message, or is not in the memory of process `from_proc`.
 [[nodiscard]] bool arrive_piece(int from_proc, Request& receive, const transport::Header& header,
                                 const std::byte* payload, std::size_t bytes);
-// Forgets the memory that the process shares, unless a copy from it is pending.
+// Forgets the memory that the process shares, once copies from it have ended.
 void leave_memory_of(int from_proc);
 // Forgets memory that the process has freed.
 void forget(int from_proc, std::uint64_t memory);

@@ -145,7 +145,8 @@ bool arrive_piece(int from_proc, Request& receive, const transport::Header& head
 }
 
 void leave_memory_of(int from_proc) {
-  if (!state().arrivals.any()) state().senders.erase(from_proc);
+  while (state().arrivals.any(from_proc)) advance_receives();
+  state().senders.erase(from_proc);
 }
 
 void forget(int from_proc, std::uint64_t memory) {

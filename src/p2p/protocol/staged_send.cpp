@@ -148,8 +148,10 @@ void fail_pending(int proc) {
 void leave_memory_shared_with(int proc) {
   const auto found = state().shared.find(peer_of(proc).transport);
   if (found == state().shared.end()) return;
+  while (state().sends.copies_for(proc)) state().sends.advance();
+  state().sends.advance();  // ends messages that have failed
   found->second->take_from(proc);
-  if (found->second->all_free()) state().shared.erase(found);
+  if (found->second->all_free() && !state().sends.uses(*found->second)) state().shared.erase(found);
 }
 
 bool chunks_away() noexcept {

@@ -1,8 +1,10 @@
-// Device memory through an intercommunicator with spawned processes, and through the merged communicator.
+// Device memory through an intercommunicator with spawned processes, and through the merged communicator. by_devices:
+// the processes of both jobs must agree to reduce on their devices, as those of one job would.
 #include <filesystem>
 #include <string>
 
 #include "../../gpu/mpi_memory.hpp"
+#include "../../gpu/variable.hpp"
 #include "family.hpp"
 
 namespace {
@@ -76,7 +78,9 @@ int main(int argc, char** argv) {
   }
   MPI_Comm merged = MPI_COMM_NULL;
   CHECK_OK(MPI_Intercomm_merge(inter, is_parent ? 0 : 1, &merged));
-  reduce(merged, MemoryKind::kDevice);
+  hr::test::Variable by_devices("HEADRACE_COLL_DEVICE");
+  for (int round = 0; round < 10; ++round) reduce(merged, MemoryKind::kDevice);  // until all have agreed to use GPUs
+  if (argc > 1 && std::string(argv[1]) == "by_devices") CHECK(by_devices.take() > 0);
   reduce(merged, MemoryKind::kHost);
   for (const std::size_t bytes : {std::size_t{5000}, std::size_t{6} << 20}) {
     exchange_all(merged, MemoryKind::kDevice, bytes);
