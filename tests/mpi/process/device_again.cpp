@@ -44,7 +44,8 @@ int main(int argc, char** argv) {
   char port[MPI_MAX_PORT_NAME] = "";
   if (is_parent) {
     const std::string path = std::filesystem::read_symlink("/proc/self/exe");
-    CHECK_OK(MPI_Comm_spawn(path.c_str(), MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter, MPI_ERRCODES_IGNORE));
+    CHECK_OK(
+        MPI_Comm_spawn(path.c_str(), MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter, MPI_ERRCODES_IGNORE));
     CHECK_OK(MPI_Open_port(MPI_INFO_NULL, port));
     CHECK_OK(MPI_Send(port, sizeof port, MPI_CHAR, 0, 0, inter));
   } else {
