@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cstddef>
 #include <deque>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,13 +25,13 @@ std::deque<Table>& tables() {
   return all;
 }
 
-bool have_same_entries(char** one, char** other) noexcept {
-  if (one == nullptr || other == nullptr) return one == other || *(one != nullptr ? one : other) == nullptr;
-  for (; *one == *other; ++one, ++other) {
-    if (*one == nullptr) return true;
-  }
-  return false;
+bool have_same_entries(char* const* one, char* const* other) noexcept {
+  for (; *one != nullptr && *one == *other; ++one) ++other;
+  return *one == *other;
 }
+
+// Table that a program without variables may leave out.
+char* const kEmpty[] = {nullptr};
 
 void use(char** table) noexcept { std::atomic_ref(environ).store(table, std::memory_order_release); }
 
@@ -55,7 +54,8 @@ LentVariables::LentVariables(std::span<const LentVariable> variables) {
 }
 
 LentVariables::~LentVariables() {
-  if (own_ != nullptr && environ == own_ && have_same_entries(own_ + added_, before_)) use(before_);
+  if (own_ == nullptr || environ != own_) return;
+  if (have_same_entries(own_ + added_, before_ != nullptr ? before_ : kEmpty)) use(before_);
 }
 
 }  // namespace hr

@@ -37,12 +37,30 @@ std::string host_id() {
 
 // Name of a setting: the machine of process 0.
 constexpr const char* kMachine = "job machine";
+// Prefix of the names of knobs; names of settings are single words.
+constexpr std::string_view kKnob = "knob ";
 
 KeyValues read_settings(std::span<const Setting> settings) {
-  KeyValues values{{kMachine, host_id()}};
+  KeyValues values;
   for (const Setting& each : settings) values.emplace(each.name, each.read());
   for (const JobKnob& knob : job_knobs()) values.emplace(std::string(kKnob) + knob.name, knob.text);
   return values;
+}
+
+// True for knobs of collective operations and devices, and for settings that are no knobs.
+bool decides_collectives(std::string_view name) noexcept {
+  if (!name.starts_with(kKnob)) return name.find(' ') == std::string_view::npos;
+  name.remove_prefix(kKnob.size());
+  return name.starts_with("coll_") || name.starts_with("device_");
+}
+
+std::string sign(const KeyValues& settings) {
+  std::uint64_t number = 14695981039346656037U;  // FNV-1a
+  for (const auto& [name, text] : settings) {
+    if (!decides_collectives(name)) continue;
+    for (const unsigned char letter : name + "=" + text + "\n") number = (number ^ letter) * 1099511628211U;
+  }
+  return std::to_string(number);
 }
 
 // Sets this process's job-scope knobs to the values of process 0.
@@ -84,7 +102,9 @@ Status init_with(std::unique_ptr<Provider> provider, const char* name, std::span
   if (self.rank == 0) state->settings = read_settings(settings);
   const bool looks = self.size > 1 && hosts.of_rank.empty();
   const std::string looked_in = knobs().shm_dir;
-  HostView view = looks ? HostView(looked_in, self.job_id, host_id()) : HostView();
+  const std::string machine = looks ? host_id() : "";
+  if (looks && self.rank == 0) state->settings.emplace(kMachine, machine);
+  HostView view = looks ? HostView(looked_in, self.job_id, machine) : HostView();
   if (!view.refused().empty())
     log::write(self.rank == 0 ? log::Level::kError : log::Level::kNote,
                "%s belongs to another user and is not used; the host's name says which processes share it. Remove "
@@ -96,7 +116,7 @@ Status init_with(std::unique_ptr<Provider> provider, const char* name, std::span
   if (!exchanged.ok() || view.made() || state->processes.first_on_host()) view.forget();
   HR_TRY(exchanged);
   if (self.rank != 0) take_knobs(state->settings);
-  if (looks && looked_in != knobs().shm_dir && !state->processes.on_this_host(0) && setting(kMachine) == host_id()) {
+  if (looks && looked_in != knobs().shm_dir && !state->processes.on_this_host(0) && setting(kMachine) == machine) {
     log::write(log::Level::kError,
                "HEADRACE_SHM_DIR is %s here and %s in process 0 of the same machine, so this process counts as one of "
                "another host: set it to the same directory in all processes",
@@ -139,9 +159,11 @@ const std::string& setting(std::string_view name) noexcept {
   return found != state->settings.end() ? found->second : none;
 }
 
-const KeyValues& settings() noexcept {
-  static const KeyValues none;
-  return state != nullptr ? state->settings : none;
+const std::string& settings_signature() {
+  static const std::string none;
+  if (state == nullptr) return none;
+  if (state->settings_signature.empty()) state->settings_signature = sign(state->settings);
+  return state->settings_signature;
 }
 
 Status put(std::string_view key, std::string_view value) { return state->provider->put(key, value); }

@@ -32,24 +32,6 @@ std::string own_signature() {
   return text;
 }
 
-// True for knobs of collective operations and devices, and for settings that are no knobs, whose names are single
-// words.
-bool decides_collectives(std::string_view name) noexcept {
-  if (name.find(' ') == std::string_view::npos) return true;
-  return name.starts_with(kKnob) &&
-         (name.substr(kKnob.size()).starts_with("coll_") || name.substr(kKnob.size()).starts_with("device_"));
-}
-
-// Returns a number that is computed from the settings of this job.
-std::string own_settings() {
-  std::uint64_t number = 14695981039346656037U;  // FNV-1a
-  for (const auto& [name, text] : settings()) {
-    if (!decides_collectives(name)) continue;
-    for (const unsigned char letter : name + "=" + text + "\n") number = (number ^ letter) * 1099511628211U;
-  }
-  return std::to_string(number);
-}
-
 std::string value(const KeyValues& pairs, const char* key) {
   const auto found = pairs.find(key);
   return found != pairs.end() ? found->second : std::string();
@@ -60,7 +42,7 @@ std::string value(const KeyValues& pairs, const char* key) {
 PeerAddress own_address() {
   PeerAddress address = name_of(processes().self());
   address.host = own_signature();
-  address.settings = own_settings();
+  address.settings = settings_signature();
   return address;
 }
 
@@ -94,7 +76,7 @@ int add_peer(const PeerAddress& address) {
     return known;
   }
   const int added = all.add(address.job, address.rank, all.host_with(address.host));
-  if (!address.host.empty()) all.set_alike(added, address.settings == own_settings());
+  if (!address.host.empty()) all.set_alike(added, address.settings == settings_signature());
   return added;
 }
 

@@ -3,8 +3,7 @@
 // It is sent as a string of pairs (key_values.hpp): the job, the rank in it, the signature of the host, that of the
 // job's settings for collective operations, and the transports' additions. Two processes with equal signatures can map
 // the same file. A signature consists of the machine's boot id, the file system and inode of the shared-memory
-// directory, and the host that mpiexec declares
-// (--as-hosts). Threads: library lock.
+// directory, and the host that mpiexec declares (--as-hosts). Threads: library lock.
 #pragma once
 
 #include <string>

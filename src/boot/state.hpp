@@ -2,7 +2,7 @@
 #pragma once
 
 #include <memory>
-#include <string_view>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -12,9 +12,6 @@
 #include "boot/provider.hpp"
 
 namespace hr::boot {
-
-// Prefix of the names of knobs; names of settings are single words.
-inline constexpr std::string_view kKnob = "knob ";
 
 struct State {
   State() = default;
@@ -26,6 +23,7 @@ struct State {
   Identity identity;
   Processes processes;
   KeyValues settings;
+  std::string settings_signature;  // empty: not computed yet
   NodeStore node_store;
   std::unique_ptr<Provider> provider;
   std::vector<int> node_flags;  // sockets of the flags that are set
@@ -37,8 +35,9 @@ Status init_with(std::unique_ptr<Provider> provider, const char* name, std::span
 // Returns the chosen provider; valid between init() and finalize().
 [[nodiscard]] Provider& provider() noexcept;
 
-// Returns the settings of the job; kKnob precedes the names of knobs. Empty before init().
-[[nodiscard]] const KeyValues& settings() noexcept;
+// Returns a number, as text, that is computed from the settings of the job on which choices in collective operations
+// depend (PeerAddress::settings). Empty before init().
+[[nodiscard]] const std::string& settings_signature();
 
 // Keeps the socket open until finalize(), which closes it.
 void keep_open(int socket);

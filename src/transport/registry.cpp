@@ -181,6 +181,12 @@ Status make_network(const Job& job, std::unique_ptr<Transport>* out) {
   return kOk;
 }
 
+std::string names_of_active() {
+  std::string names;
+  for (const Transport* each : state->active) names.append(names.empty() ? "" : ", ").append(each->name());
+  return names;
+}
+
 void add(std::unique_ptr<Transport> made) {
   state->active.push_back(made.get());
   state->owned.push_back(std::move(made));
@@ -253,10 +259,9 @@ Status connect(int proc, Paths* out) {
                memory == nullptr ? "" : memory->name().data());
     return kOk;
   }
-  std::string tried;
-  for (Transport* transport : state->active) tried.append(tried.empty() ? "" : ", ").append(transport->name());
-  return fail(Errc::kOther, "none of the transports here (%s) reaches %s; HEADRACE_TRANSPORTS=%s", tried.c_str(),
-              boot::process_name(boot::processes(), proc).c_str(), knobs().transports.c_str());
+  return fail(Errc::kOther, "none of the transports here (%s) reaches %s; HEADRACE_TRANSPORTS=%s",
+              names_of_active().c_str(), boot::process_name(boot::processes(), proc).c_str(),
+              knobs().transports.c_str());
 }
 
 bool shares_memory(int proc) noexcept {
@@ -296,13 +301,10 @@ Status connect_groups(const Job& job, const PeerGroups& groups) {
     const bool reached = std::ranges::any_of(
         state->active, [&](Transport* each) { return !address.empty() && each->set_peer_address(proc, address).ok(); });
     if (!reached) {
-      std::string here;
-      for (const Transport* each : state->active) here.append(here.empty() ? "" : ", ").append(each->name());
       return fail(Errc::kOther,
-                  "none of the transports here (%s) reaches rank %d of job %.*s: give both jobs the same "
-                  "HEADRACE_NETWORK and HEADRACE_TRANSPORTS",
-                  here.c_str(), job.processes[proc].rank, static_cast<int>(job.processes.job_of(proc).size()),
-                  job.processes.job_of(proc).data());
+                  "none of the transports here (%s) reaches %s: give both jobs the same HEADRACE_NETWORK and "
+                  "HEADRACE_TRANSPORTS",
+                  names_of_active().c_str(), boot::process_name(job.processes, proc).c_str());
     }
   }
   return kOk;

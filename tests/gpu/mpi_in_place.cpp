@@ -11,26 +11,16 @@
 #include <vector>
 
 #include "mpi_memory.hpp"
+#include "words.hpp"
 
 namespace {
 
 using hr::test::Buffer;
+using hr::test::kPoison;
 using hr::test::MemoryKind;
-using Word = std::uint32_t;
-using Words = std::vector<Word>;
-
-constexpr Word kPoison = 0xdeadbeef;
-
-Word value(int rank, std::size_t i) { return static_cast<Word>(i) * 2654435761U + static_cast<Word>(rank) * 40503U; }
-
-// Sum of the contributions of the ranks [first, last), elements [from, from + count).
-Words sum(int first, int last, std::size_t from, std::size_t count) {
-  Words made(count, 0);
-  for (int rank = first; rank < last; ++rank) {
-    for (std::size_t i = 0; i < count; ++i) made[i] += value(rank, from + i);
-  }
-  return made;
-}
+using hr::test::sum;
+using hr::test::Word;
+using hr::test::Words;
 
 // The buffers of one rank in one operation. The numbers differ between the ranks.
 struct Buffers {

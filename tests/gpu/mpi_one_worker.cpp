@@ -14,33 +14,22 @@
 
 #include "mpi_memory.hpp"
 #include "variable.hpp"
+#include "words.hpp"
 
 namespace {
 
 using hr::test::Buffer;
+using hr::test::kPoison;
 using hr::test::MemoryKind;
-using Word = std::uint32_t;
-using Words = std::vector<Word>;
+using hr::test::value;
+using hr::test::Word;
+using hr::test::Words;
 
-constexpr Word kPoison = 0xdeadbeef;
 constexpr std::size_t kGuard = 16;  // words on both sides of the data
 
-Word value(int rank, std::size_t i) { return static_cast<Word>(i) * 2654435761U + static_cast<Word>(rank) * 40503U; }
-
-Words content(int rank, std::size_t count) {
-  Words made(count);
-  for (std::size_t i = 0; i < count; ++i) made[i] = value(rank, i);
-  return made;
-}
-
+Words content(int rank, std::size_t count) { return hr::test::sum(rank, rank + 1, 0, count); }
 // Sum of the contributions of the ranks [0, ranks).
-Words sum(int ranks, std::size_t count) {
-  Words made(count, 0);
-  for (int rank = 0; rank < ranks; ++rank) {
-    for (std::size_t i = 0; i < count; ++i) made[i] += value(rank, i);
-  }
-  return made;
-}
+Words sum(int ranks, std::size_t count) { return hr::test::sum(0, ranks, 0, count); }
 
 Words part(const Words& all, std::size_t first, std::size_t count) {
   const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first);

@@ -31,8 +31,9 @@ std::uint64_t number_of(const topo::CpuSet& cpus) noexcept {
 
 transport::Transport::CpuSharers sharers(const topo::CpuSet& cpus) noexcept {
   transport::Transport::CpuSharers most;
+  const std::uint64_t number = number_of(cpus);
   for (transport::Transport* each : engine()->transports) {
-    const auto [processes, all_reported] = each->tell_cpus(number_of(cpus));
+    const auto [processes, all_reported] = each->tell_cpus(number);
     most.processes = std::max(most.processes, processes);
     most.all_reported = most.all_reported && all_reported;
   }

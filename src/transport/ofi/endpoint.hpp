@@ -44,7 +44,7 @@ class Ofi final : public network::NetworkTransport<Peer> {
       : NetworkTransport("ofi", job, handlers), library_(library), fabric_(library) {}
   ~Ofi() override;
 
-  // After an error, the transport is closed.
+  // Starts the transport; closes it after an error.
   Status create();
   [[nodiscard]] std::string route_to(int /*proc*/) override {
     return "provider " + fabric_.provider() + " on " + fabric_.device();

@@ -70,7 +70,7 @@ class Ucx final : public network::NetworkTransport<Peer> {
       : NetworkTransport("ucx", job, handlers), library_(library) {}
   ~Ucx() override;
 
-  // After an error, the transport is closed.
+  // Starts the transport; closes it after an error.
   Status create();
   [[nodiscard]] std::string route_to(int proc) override;
   [[nodiscard]] Caps caps(int proc) const noexcept override {
