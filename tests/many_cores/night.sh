@@ -23,7 +23,7 @@ repeated=$!
 status=0
 (
   parts timeout "$seconds" nice -n 2 "$inside/parts.py" /logs/builds build tsan asan || exit 1
-  parts nice -n 5 "$inside/parts.py" /logs/all test tsan asan asan2 release release2 ofi2 --limit $((seconds - SECONDS))
+  parts nice -n 5 "$inside/parts.py" /logs/all test tsan asan night night2 asan2 ofi2 --limit $((seconds - SECONDS))
 ) >"$logs/all.txt" 2>&1 || status=1
 wait $repeated || status=1
 cat "$logs/all.txt" "$logs/repeated.txt"

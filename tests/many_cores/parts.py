@@ -129,6 +129,8 @@ def parts():
         "outside2": Programs("2"),
         "change": Tests("pip", ["-LE", f"{LABELS_LEFT_OUT}|^night$", "-E", LEFT_OUT], **peers),
         "change2": Tests("pip", ["-L", "^as_hosts$", "-LE", "^night$"], **peers, **two),
+        "night": Tests("pip", ["-L", "^night$", *here], **peers),
+        "night2": Tests("pip", ["-L", "^night$", *hosts], **peers, **two),
     }
 
 
@@ -259,7 +261,7 @@ def main():
     parser.add_argument("what", choices=("build", "test"))
     parser.add_argument("names", nargs="*", metavar="part", help="build: pip, asan, tsan, plain (no precompiled headers), outside; "
                         "test: release, release2 (as two hosts), ofi2 (over libfabric), asan, asan2, tsan, namespaces, noop, "
-                        "outside, outside2, change, change2")
+                        "outside, outside2; the tiers of release and release2 alone: change, change2, night, night2")
     parser.add_argument("--limit", type=float, default=3600, help="seconds after which nothing runs")
     parser.add_argument("--times", type=int, default=1, help="runs each part so often")
     parser.add_argument("--share", type=int, default=1, metavar="N", help="N batches of tests share each pair of CPUs, as a load")
