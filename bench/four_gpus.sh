@@ -8,7 +8,7 @@
 # BUILD_DIR may come from another x86-64 machine: the binaries are portable. OUT receives nccl.json and halo3d.json, for
 # `bench/page.py keep`, and the tables as nccl.md and halo3d.md. --local, --steps and --warm apply only to halo3d, all
 # others but the first three only to nccl. Exit code: the number of parts that failed. Tests set
-# HEADRACE_BENCH_FAKE; otherwise the fake driver is never used.
+# HR_FAKE; otherwise the fake driver is never used.
 set -u
 usage() {
   sed -n '5,6s/^# *//p' "$0" >&2
@@ -37,7 +37,7 @@ while [ $# -gt 0 ]; do
   esac
   shift 2
 done
-if [ -z "${HEADRACE_BENCH_FAKE:-}" ]; then
+if [ -z "${HR_FAKE:-}" ]; then
   LD_LIBRARY_PATH=$(printf %s "${LD_LIBRARY_PATH:-}" | tr ':' '\n' | grep -v fake_cuda | paste -sd:)
   export LD_LIBRARY_PATH
 fi

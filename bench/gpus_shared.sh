@@ -5,14 +5,14 @@
 #   bench/gpus_shared.sh BUILD_DIR OUT [PART...]     PART: check shared shared-kernel nccl pairs tune halo3d (all)
 #
 # BUILD_DIR: of a tree with HEADRACE_TESTS=ON, with its sources two folders above. 200 s on two H200s, 90 on one.
-# HEADRACE_BENCH_FAKE=1: tries the script on the fake driver. Exit code: the number of parts that failed.
+# HR_FAKE=cuda: tries the script on the fake driver. Exit code: the number of parts that failed.
 set -u
 build=$(cd "${1:?BUILD_DIR}" && pwd) && mkdir -p "${2:?OUT}" && out=$(cd "$2" && pwd) || exit 2
 source=$(cd "$build/../.." && pwd)
 shift 2
 parts=${*:-check shared shared-kernel nccl pairs tune halo3d}
 export PYTHONPATH=$source/python PYTHONDONTWRITEBYTECODE=1
-fake=${HEADRACE_BENCH_FAKE:-}
+fake=${HR_FAKE:-}
 if [ -n "$fake" ]; then
   export LD_LIBRARY_PATH=$build/fake_cuda FAKE_CUDA_DEVICES=${FAKE_CUDA_DEVICES:-2}
   gpus=$FAKE_CUDA_DEVICES sizes=8,64K,512K short=(--iters 3 --warmup 1 --reps 1) rounds=1 limit=20 pair_sizes=64K largest=4K
@@ -23,6 +23,10 @@ fi
 mpiexec=$build/bin/mpiexec bin=$build/bin
 library=$(dirname "$(find "$build" -name 'libmpi_abi.so*' -not -path '*/CMakeFiles/*' -print -quit)")
 export LD_LIBRARY_PATH=$library:${LD_LIBRARY_PATH:-}
+if "$build/gpu_tests/unit_mem" --gtest_filter=Classify.EveryKind | grep -q 'no GPU'; then
+  echo "bench/gpus_shared.sh: no GPU (is libcuda.so.1 in the search path?)" >&2
+  exit 1
+fi
 failed=0
 step() {  # step NAME SECONDS COMMAND...
   local name=$1 seconds=$2 begun=$SECONDS

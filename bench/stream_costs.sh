@@ -3,10 +3,10 @@
 # calls wait during a copy of pageable memory.
 #
 #   bench/stream_costs.sh BUILD_DIR      in the root of the tree; about three minutes
-#   HR_FAKE=1 bench/stream_costs.sh BUILD_DIR    tries the script on the fake driver
+#   HR_FAKE=cuda bench/stream_costs.sh BUILD_DIR    tries the script on the fake driver
 #
 # BUILD_DIR must contain bin/mpiexec, bin/halo3d, lib/libmpi_abi.so.1 and gpu_tests/mpi_streams{,_costs,_latency,_random,
-# _at_finalize,_pageable}.
+# _at_finalize,_pageable} and unit_mem.
 set -u
 build=$(cd "${1:?usage: bench/stream_costs.sh BUILD_DIR}" && pwd)
 library=$(find "$build" -name 'libmpi_abi.so*' -not -path '*/CMakeFiles/*' -print -quit)
@@ -16,13 +16,17 @@ LD_LIBRARY_PATH=$(dirname "$library"):$(printf %s "${LD_LIBRARY_PATH:-}" | tr ':
 short=()
 steps=1000
 size=300
-if [ "${HR_FAKE:-0}" = 1 ]; then
+if [ -n "${HR_FAKE:-}" ]; then
   LD_LIBRARY_PATH=$build/fake_cuda:$LD_LIBRARY_PATH
   short=(--short)
   steps=10
   size=24
 fi
 export LD_LIBRARY_PATH
+if "$build/gpu_tests/unit_mem" --gtest_filter=Classify.EveryKind | grep -q 'no GPU'; then
+  echo "bench/stream_costs.sh: no GPU (is libcuda.so.1 in the search path?)" >&2
+  exit 1
+fi
 failed=0
 step() {  # step NAME SECONDS COMMAND...: prints what the command prints
   local name=$1 limit=$2 begun=$SECONDS

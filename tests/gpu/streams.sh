@@ -4,7 +4,7 @@
 #   tests/gpu/streams.sh BUILD_DIR [RANKS...]
 #
 # Takes about two minutes for a number of ranks. RANKS: numbers of ranks; by default 2, and 4 with four GPUs.
-# BUILD_DIR was configured with -DHEADRACE_TESTS=ON, here or on another x86-64 machine. HR_FAKE=1 uses the fake driver,
+# BUILD_DIR was configured with -DHEADRACE_TESTS=ON, here or on another x86-64 machine. HR_FAKE=cuda uses the fake driver,
 # to try the script itself. HR_BRIEF=1 leaves out streams that wait without kernels and peers that die meanwhile. Each
 # step has a time limit; a job that hangs shows where each rank waits. Exit code: the number of failed steps.
 set -u
@@ -16,7 +16,7 @@ mpiexec=$(find "$build" -name mpiexec -type f -perm -u+x -print -quit)
 LD_LIBRARY_PATH=$(printf %s "${LD_LIBRARY_PATH:-}" | tr ':' '\n' | grep -v fake_cuda | paste -sd:)
 LD_LIBRARY_PATH=$(dirname "$library"):$LD_LIBRARY_PATH
 latency=()
-if [ "${HR_FAKE:-0}" = 1 ]; then
+if [ -n "${HR_FAKE:-}" ]; then
   LD_LIBRARY_PATH=$build/fake_cuda:$LD_LIBRARY_PATH
   latency=(--short)
   gpus=${FAKE_CUDA_DEVICES:-2}
@@ -24,6 +24,10 @@ else
   gpus=$(nvidia-smi -L 2>/dev/null | wc -l)
 fi
 export LD_LIBRARY_PATH
+if "$build/gpu_tests/unit_mem" --gtest_filter=Classify.EveryKind | grep -q 'no GPU'; then
+  echo "tests/gpu/streams.sh: no GPU (is libcuda.so.1 in the search path?)" >&2
+  exit 1
+fi
 ranks=("$@")
 if [ ${#ranks[@]} -eq 0 ]; then
   ranks=(2)
@@ -67,7 +71,7 @@ alone() {  # alone TABLE: the host must not have taken part in the matched opera
 
 beside_nccl() {  # beside_nccl RANKS: the same with NCCL from C++, if it is installed
   local operations
-  [ "${HR_FAKE:-0}" != 1 ] && [ -n "$(find "$build" -name nccl -type f -perm -u+x -print -quit)" ] || return 0
+  [ -z "${HR_FAKE:-}" ] && [ -n "$(find "$build" -name nccl -type f -perm -u+x -print -quit)" ] || return 0
   for operations in "kernel,allreduce,ring 8,8K,64K,1M,16M,64M" "bcast 8,64K,1M,16M,64M" \
     "allgather,reduce_scatter_block 8,64K,1M,16M,64M"; do
     timeout -k 5 25 python3 "$source/bench/nccl.py" --build "$build" --ranks "$1" --rounds 5 --limit 10 --timeout 20 \
@@ -79,7 +83,7 @@ beside_nccl() {  # beside_nccl RANKS: the same with NCCL from C++, if it is inst
 # halo3d RANKS: steps whose messages streams start, and those that the host starts, beside steps without messages
 halo3d() {
   local local_size=300 steps=1000 run
-  [ "${HR_FAKE:-0}" = 1 ] && local_size=12 steps=10
+  [ -n "${HR_FAKE:-}" ] && local_size=12 steps=10
   for run in 1 2; do
     step "halo3d, $local_size^3 points a rank" 40 "$1" "$build/bin/halo3d" --device cuda --local $local_size \
       --steps $steps --pattern graph,overlap-fused --baseline --no-identity-check &&
