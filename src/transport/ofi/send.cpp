@@ -79,7 +79,7 @@ Status Ofi::send(int proc, const Header& header, const void* payload, std::size_
   }
   std::byte* const slot = reserve(proc, bytes);
   if (slot == nullptr) return no_room(to);
-  std::memcpy(slot, payload, bytes);
+  if (bytes != 0) std::memcpy(slot, payload, bytes);
   commit(proc, header);
   return kOk;
 }
