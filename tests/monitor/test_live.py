@@ -56,11 +56,11 @@ class Live(support.Scratch):
 
         def look():
             said = self.headrace("top", "--once", "--json", "--period", "0.3")
-            jobs = [job for job in json.loads(said.stdout)["jobs"] if job["job"].startswith(name) and job["ranks"] == 8 and job["messages_per_second"]]
+            jobs = [job for job in json.loads(said.stdout)["jobs"] if job["job"].startswith(name) and job["running"] == 8 and job["messages_per_second"]]
             return jobs[0] if jobs else None
 
         job = support.wait_for(look, 100, "halo3d in headrace top")
-        self.assertEqual(job["running"], 8)
+        self.assertEqual(job["ranks"], 8)
         self.assertGreater(job["bytes_per_second"], job["messages_per_second"])
         self.assertTrue(0 <= job["wait_share"] <= job["mpi_share"] <= 1)
         self.assertIn("halo3d", self.headrace("top", "--once", "--period", "0.3").stdout)
