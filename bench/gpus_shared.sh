@@ -46,9 +46,9 @@ for part in $parts; do
           --seed $RANDOM --calls 300 --all-devices 100
       done
       ;;
-    shared)  # ranks that take turns on one GPU: with one worker, and through pinned memory as before (limit 256 KiB a member)
+    shared)  # ranks that take turns on one GPU: with one worker, and through pinned memory as before (up to 16 MiB)
       for ranks in 2 4; do
-        for old in "" 16M; do
+        for old in "" 128M; do
           step "shared_$ranks${old:+_pinned}" 40 "$mpiexec" --timeout 35 -n $ranks "${one_gpu[@]}" \
             ${old:+-x HEADRACE_DEVICE_TIME_SLICED_COLLECTIVE_BYTES=$old} "$bin/collective" --mem cuda "${short[@]}" \
             --op allreduce,reduce,reduce_scatter_block,scan,bcast --sizes ${sizes%,64M} --json "$out/shared_$ranks${old:+_pinned}.json"
@@ -56,7 +56,7 @@ for part in $parts; do
       done
       ;;
     shared-kernel)  # the same, with a kernel of every rank before each call, so that each call needs a switch (kernel_mpi)
-      for old in "" 16M; do
+      for old in "" 128M; do
         step "kernel_4${old:+_pinned}" 40 "$mpiexec" --timeout 35 -n 4 "${one_gpu[@]}" \
           ${old:+-x HEADRACE_DEVICE_TIME_SLICED_COLLECTIVE_BYTES=$old} "$bin/nccl" --without-nccl --ways mpi,kernel_mpi --rounds $rounds \
           --operations kernel,allreduce,scan --sizes ${sizes%,16M,64M} --json "$out/kernel_4${old:+_pinned}.json"
@@ -77,7 +77,7 @@ for part in $parts; do
       ;;
     tune)  # what users run: rows for each number of GPUs
       [ "$gpus" -ge 2 ] || continue
-      step tune 90 python3 -m headrace tune --build "$build" --collectives --device --operations allreduce,bcast --ranks "$(seq -s, 2 "$gpus")" \
+      step tune 200 python3 -m headrace tune --build "$build" --collectives --device --operations allreduce,bcast --ranks "$(seq -s, 2 "$gpus")" \
         --largest $largest --rounds 3 ${fake:+--quick} --output "$out/tuning.json" --no-plot
       ;;
     halo3d)

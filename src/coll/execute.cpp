@@ -113,18 +113,25 @@ int length_of(const Call& call, const Blocks& blocks) {
   return static_cast<int>(&blocks == &call.send ? neighbors.destinations.size() : neighbors.sources.size());
 }
 
-DataKind data_kind_of(const Call& call, const Blocks& blocks) {
-  if (blocks.none()) return DataKind::kNothing;
-  if (!mem::maybe_device()) return DataKind::kHostData;
+std::optional<mem::Location> location_of(const Call& call, const Blocks& blocks) {
+  if (blocks.none()) return std::nullopt;
   const bool whole = blocks.shape() == Blocks::Shape::kUniform || blocks.shape() == Blocks::Shape::kConsecutive;
   const int length = whole ? 0 : length_of(call, blocks);
   for (int i = 0; i < length; ++i) {
     if (blocks.bytes(i) == 0) continue;
     View view;
-    return blocks.block(i, &view).ok() && view.where.is_device() ? DataKind::kDeviceData : DataKind::kHostData;
+    return blocks.block(i, &view).ok() ? view.where : mem::Location{};
   }
-  if (!whole || blocks.all().packed == 0) return DataKind::kNothing;
-  return on_device(blocks) ? DataKind::kDeviceData : DataKind::kHostData;
+  if (!whole || blocks.all().packed == 0) return std::nullopt;
+  return blocks.all().where;
+}
+
+DataKind data_kind_of(const Call& call, const Blocks& blocks) {
+  if (blocks.none()) return DataKind::kNothing;
+  if (!mem::maybe_device()) return DataKind::kHostData;
+  const std::optional<mem::Location> where = location_of(call, blocks);
+  if (!where) return DataKind::kNothing;
+  return where->is_device() ? DataKind::kDeviceData : DataKind::kHostData;
 }
 
 bool never_on_devices(const Call& call) noexcept {

@@ -4,6 +4,8 @@
 // Threads: library lock.
 #pragma once
 
+#include <optional>
+
 #include "coll/algorithm.hpp"
 #include "coll/shared/segment.hpp"
 
@@ -18,6 +20,8 @@ namespace hr::coll {
 // Kind of a buffer's data, determined by the first block that is not empty.
 enum class DataKind : std::uint8_t { kNothing, kHostData, kDeviceData };
 [[nodiscard]] DataKind data_kind_of(const Call& call, const Blocks& blocks);
+// Returns the location of the buffer's first data; nothing if it has none.
+[[nodiscard]] std::optional<mem::Location> location_of(const Call& call, const Blocks& blocks);
 
 // True if GPUs never execute the operation. An alltoall in place would overwrite data that others still have to read.
 [[nodiscard]] bool never_on_devices(const Call& call) noexcept;

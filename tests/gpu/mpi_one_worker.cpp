@@ -1,9 +1,10 @@
 // Collectives on long buffers by ranks that share devices: every element of every rank's result, and that
 // the devices execute all of them. test_one_worker.py counts the kernels that each rank launches.
 //
-//   mpi_one_worker [all] [--rounds N] [--seed N] [--holes 0]
+//   mpi_one_worker [all] [--rounds N] [--seed N] [--holes 0] [--short 1]
 //
-// --holes 0: no rank receives into a layout with holes, which no other rank can fill.
+// --holes 0: no rank receives into a layout with holes, which no other rank can fill. --short 1: vectors of a few words
+// only, which go through pinned memory from the first call on.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -199,6 +200,17 @@ class Ranks {
     }
   }
 
+  void all_short() const {
+    allreduce(2, false);
+    allreduce(3, true);
+    reduce(2, size_ - 1);
+    reduce_scatter_block(1);
+    scan(2);
+    bcast(2, 0);
+    allgather(2, false);
+    alltoall(1);
+  }
+
  private:
   int rank_, size_;
   bool holes_;
@@ -211,7 +223,7 @@ int main(int argc, char** argv) {
   if (!hr::test::select_device()) return 0;
   std::uint64_t seed = 1;
   int rounds = 3;
-  bool holes = true;
+  bool holes = true, brief = false;
   for (int option = argc > 1 && std::string(argv[1]) == "all" ? 2 : 1; option + 1 < argc; option += 2) {
     const std::string name = argv[option], value = argv[option + 1];
     if (name == "--seed") {
@@ -220,6 +232,8 @@ int main(int argc, char** argv) {
       rounds = std::atoi(value.c_str());
     } else if (name == "--holes") {
       holes = value != "0";
+    } else if (name == "--short") {
+      brief = value != "0";
     } else {
       check::fail(__FILE__, __LINE__, "unknown option " + name);
     }
@@ -227,6 +241,8 @@ int main(int argc, char** argv) {
   if (mpi.rank == 0) std::printf("one_worker: seed %llu\n", static_cast<unsigned long long>(seed));
   std::mt19937_64 numbers(seed);  // the same seed on all ranks
   const Ranks ranks(mpi, holes);
+  for (int round = 0; brief && round < rounds; ++round) ranks.all_short();
+  if (brief) return 0;
   hr::test::Variable by_devices("HEADRACE_COLL_DEVICE");
   for (int i = 0; i < 6; ++i) ranks.allreduce(70'000, false);  // until all have agreed to use their GPUs
   for (int round = 0; round < rounds; ++round) {

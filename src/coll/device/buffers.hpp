@@ -30,6 +30,12 @@ class DeviceBuffers {
   // processes.
   p2p::Task exchange(const Call& call);
   [[nodiscard]] bool agreed() const noexcept { return agreed_; }
+  // Publishes the device of this process's buffers, and waits for those of all others; agreed() does not change. For
+  // operations that need no addresses, but must not keep a kernel on a device on which processes take turns.
+  p2p::Task find_devices(const Call& call);
+  // True if earlier exchanges have shown every member's device, or were so many that another one is unlikely to: some
+  // members may only ever pass host memory. The same on all members.
+  [[nodiscard]] bool knows_devices() const noexcept { return knows_devices_; }
   // True if an earlier exchange showed that some members run time-sliced on one device. Operations that are not long
   // then go through pinned memory, and need no exchange. The same on all members.
   [[nodiscard]] bool time_sliced() const noexcept { return time_sliced_; }
@@ -105,11 +111,15 @@ class DeviceBuffers {
   bool map_everything(const Call& call);
   Status map(const Call& call, int rank, std::uint64_t allocation, std::uint64_t* moved_by);
 
-  // Called in an exchange, once all addresses have arrived.
+  // Both are called in an exchange: the first one publishes this process's addresses, and returns once all have
+  // arrived.
+  static p2p::Task publish(const Call& call);
   void note_all_devices(const Call& call);
 
   bool agreed_ = false;
   bool time_sliced_ = false;
+  bool knows_devices_ = false;
+  int searches_ = 0;         // exchanges so far in which a member passed no device memory
   std::vector<int> others_;  // the other processes, by their numbers in the job
   mem::Location near_;
   MappingContext mapping_context_;

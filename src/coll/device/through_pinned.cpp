@@ -37,14 +37,15 @@ std::size_t limit(const Call& call) noexcept {
   return knobs().device_time_sliced_collective_bytes * static_cast<std::size_t>(call.size());
 }
 
-// Returns the size of the longest buffer above which a device is faster. One member of each device works for all in a
-// reduction, an allgather or an alltoall, in one turn; in other operations, each member takes a turn.
+// Returns the size of the longest buffer above which a device is faster. In a reduction, and in operations with blocks
+// of equal lengths, one member of each device works for all; in other operations, each member takes a turn.
 std::size_t limit_of_turns(const Call& call) noexcept {
-  const std::size_t bytes = knobs().device_time_sliced_collective_bytes;
-  if (call.operation == Operation::kAllgather || call.operation == Operation::kAlltoall) return 2 * bytes;
+  constexpr std::uint32_t kMoves =
+      serves(Operation::kBcast, Operation::kGather, Operation::kScatter, Operation::kAllgather, Operation::kAlltoall);
   const bool reduces = call.op != nullptr && call.size() <= layout::device::kMaxReduceSides &&
                        layout::device::can_reduce(*call.op, *contribution(call).type);
-  return reduces ? bytes : limit(call);
+  const bool one_worker = reduces || (kMoves & serves(call.operation)) != 0;
+  return one_worker ? knobs().device_time_sliced_collective_bytes / 8 : limit(call);
 }
 
 // True if a buffer on a device is one view, or blocks of one dense type whose total length is limited. Does not depend
