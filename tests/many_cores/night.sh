@@ -1,10 +1,10 @@
 #!/bin/bash
-# night.sh <root> <logs> [seconds [times]]: runs the change tier 20 times beside the builds of the sanitizers and, after
-# these, beside the other parts of `make test-all`; prints the totals of both.
+# night.sh <root> <logs> [seconds [times]]: runs the change tier 20 times beside the builds of the sanitizers, then the
+# other parts of `make test-all`; prints the totals of both.
 #
 # Runs as root on a machine with many cores. <root> is a directory of root.sh with the source tree and a finished
-# build/pip at their paths. Nothing runs after the given seconds (an hour). Resumable like parts.py, which keeps its
-# results in <logs>.
+# build/pip at their paths. Nothing runs after the given seconds (an hour). times: 0 runs the other parts alone, with the
+# change tier among them. Resumable like parts.py, which keeps its results in <logs>.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(realpath "${1:?usage: night.sh ROOT LOGS [SECONDS [TIMES]]}")
@@ -18,13 +18,18 @@ done
 mountpoint -q "$root/logs" || { mkdir -p "$root/logs" && mount --bind "$logs" "$root/logs"; } || exit 2
 parts() { "$here/in_root.sh" "$root" "$@"; }
 
-parts "$inside/parts.py" /logs/repeated test change change2 --times "$times" --limit "$seconds" >"$logs/repeated.txt" 2>&1 &
-repeated=$!
-status=0
-(
-  parts timeout "$seconds" nice -n 2 "$inside/parts.py" /logs/builds build tsan asan || exit 1
-  parts nice -n 5 "$inside/parts.py" /logs/all test tsan asan night night2 asan2 ofi2 --limit $((seconds - SECONDS))
-) >"$logs/all.txt" 2>&1 || status=1
-wait $repeated || status=1
-cat "$logs/all.txt" "$logs/repeated.txt"
+parts timeout "$seconds" nice -n 2 "$inside/parts.py" /logs/builds build tsan asan >"$logs/builds.txt" 2>&1 &
+building=$!
+status=0 one_host=release two_hosts=release2
+if [ "$times" -gt 0 ]; then
+  # Two batches share each pair of CPUs, as a load.
+  parts "$inside/parts.py" /logs/repeated test change change2 --times "$times" --share 2 --limit "$seconds" \
+    >"$logs/repeated.txt" 2>&1 || status=1
+  one_host=night two_hosts=night2
+fi
+wait $building || status=1
+parts "$inside/parts.py" /logs/all test tsan "$one_host" "$two_hosts" asan asan2 ofi2 \
+  --limit $((seconds - SECONDS)) >"$logs/all.txt" 2>&1 || status=1
+cat "$logs/builds.txt" "$logs/all.txt"
+[ "$times" = 0 ] || cat "$logs/repeated.txt"
 exit $status
