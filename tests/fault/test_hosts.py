@@ -140,12 +140,19 @@ class EndsOverLibfabric(Ends):
     network = {"HEADRACE_NETWORK": "ofi"}
 
 
-class EndsOverTcp(LaunchTest):
-    def test_a_rank_that_computes_before_it_answers(self):
-        result = run("--timeout", "50", "-n", "2", "--as-hosts", "2", PROGRAM, "late",
-                     env={**clean(), "HEADRACE_NETWORK": "tcp", "HEADRACE_NETWORK_TIMEOUT": "1"})
+class RanksThatCompute(LaunchTest):
+    def assert_not_lost(self, network: str):
+        result = run("--timeout", "50", "-n", "3", "--as-hosts", "3", PROGRAM, "late",
+                     env={**clean(), "HEADRACE_NETWORK": network, "HEADRACE_NETWORK_TIMEOUT": "0.5"})
         self.assert_ended(result, 0)
-        self.assertEqual((result.stdout, result.stderr), ("it has arrived\n", ""))
+        self.assertEqual((result.stdout, result.stderr), ("all have arrived\n", ""))
+
+    def test_over_tcp(self):
+        self.assert_not_lost("tcp")
+
+    @unittest.skipUnless(os.environ.get("HR_OFI"), "this build has no libfabric")
+    def test_over_libfabric(self):
+        self.assert_not_lost("ofi")
 
 
 class EndsOverUcx(Ends):

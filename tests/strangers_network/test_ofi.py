@@ -12,7 +12,7 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from test_network import SECONDS, Job, connect_as_stranger, flood_all, listening, stranger
+from test_network import SECONDS, Job, connect_as_stranger, flood_all, listening, seconds_of, stranger
 
 STRANGER = os.environ["HR_STRANGER"]
 CONNECTIONS = 200
@@ -23,8 +23,15 @@ class Libfabric(unittest.TestCase):
     provider = "tcp;ofi_rxm"
     environment = {"FI_OFI_RXM_EAGER_LIMIT": "65792"}  # ofi_rxm connects only processes with the same limit
 
-    def job(self) -> Job:
-        return Job("--as-hosts", "2", HEADRACE_NETWORK="ofi", HEADRACE_OFI_PROVIDER=self.provider, **self.environment)
+    usual: float
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.usual = seconds_of(cls.job())
+
+    @classmethod
+    def job(cls) -> Job:
+        return Job("--as-hosts", "2", HEADRACE_NETWORK="ofi", HEADRACE_OFI_PROVIDER=cls.provider, **cls.environment)
 
     def connect(self, address: tuple[str, int]) -> socket.socket:
         made = connect_as_stranger(address)
@@ -34,7 +41,7 @@ class Libfabric(unittest.TestCase):
     def assert_ends_right(self, job: Job) -> str:
         job.mark()
         code, out, errors = job.end()
-        job.assert_prompt("the end")
+        job.assert_prompt("the end", self.usual)
         self.assertEqual(code, 0, out + errors)
         self.assertEqual(len(re.findall("^right$", out, re.MULTILINE)), 2, out)
         return errors
@@ -81,7 +88,7 @@ class Libfabric(unittest.TestCase):
         with self.job() as job:
             flood_all(job, self.flood)
             job.ready()
-            job.assert_prompt("the start")
+            job.assert_prompt("the start", self.usual)
             self.assert_ends_right(job)
 
 

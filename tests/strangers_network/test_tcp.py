@@ -6,7 +6,7 @@ import socket
 import struct
 import unittest
 
-from test_network import TWO_USERS, Job, connect_as_stranger, flood_all, listening, users
+from test_network import TWO_USERS, Job, connect_as_stranger, flood_all, listening, seconds_of, users
 
 HELLO = 0x314F4C4C45485248  # src/transport/tcp/handshake.cpp
 CONNECTIONS = 400
@@ -18,8 +18,15 @@ def hello(name: int, proof: int = 0x0123456789ABCDEF, channel: int = 0) -> bytes
 
 
 class OwnTcp(unittest.TestCase):
-    def job(self, **environment: str) -> Job:
-        return Job("--as-hosts", "2", HEADRACE_NETWORK="tcp", HEADRACE_VERBOSE="1", **environment)
+    usual: float
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.usual = seconds_of(cls.job())
+
+    @staticmethod
+    def job() -> Job:
+        return Job("--as-hosts", "2", HEADRACE_NETWORK="tcp", HEADRACE_VERBOSE="1")
 
     def connect(self, address: tuple[str, int], data: bytes = b"") -> socket.socket:
         made = connect_as_stranger(address)
@@ -39,7 +46,7 @@ class OwnTcp(unittest.TestCase):
         """Ends the job, which may take as long as it may be delayed."""
         job.mark()
         code, out, errors = job.end()
-        job.assert_prompt("the end")
+        job.assert_prompt("the end", self.usual)
         self.assertEqual(code, 0, out + errors)
         self.assertEqual(out.count("right\n"), 2, out)
         return errors
@@ -87,7 +94,7 @@ class OwnTcp(unittest.TestCase):
         with self.job() as job:
             flood_all(job, lambda address: [self.connect(address, hello(0)[:at % 41]) for at in range(CONNECTIONS)])
             job.ready()
-            job.assert_prompt("the start")
+            job.assert_prompt("the start", self.usual)
             self.assert_ends_right(job)
 
 

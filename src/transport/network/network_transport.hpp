@@ -23,6 +23,7 @@
 #include "base/machine.hpp"
 #include "boot/boot.hpp"
 #include "transport/network/address.hpp"
+#include "transport/network/descriptors.hpp"
 #include "transport/network/failed_paths.hpp"
 #include "transport/network/listens.hpp"
 #include "transport/network/names.hpp"
@@ -101,7 +102,9 @@ class NetworkTransport : public Transport {
         handlers_(handlers),
         names_(job),
         places_(name, job.size),
-        peers_(job_size_) {}
+        peers_(job_size_) {
+    enlarge_descriptor_table();
+  }
   // A channel of `whole`, with peers and threads of its own.
   NetworkTransport(const NetworkTransport& whole, const Handlers& handlers)
       : name_(whole.name_),

@@ -73,11 +73,14 @@ void Ofi::tick() {
   if (!unheard_.empty()) [[unlikely]]
     ask(now);
   if (now < next_tick_) return;
+  // While the program computes, the provider does not try to connect.
+  const double away = next_tick_ != 0 ? now - next_tick_ : 0;
   next_tick_ = now + kTick;
   const bool ping = now >= next_ping_;
   if (ping) next_ping_ = now + knobs().network_timeout / 4;
   for (auto& each : peers_) {
     if (each == nullptr || !each->connected || each->failure != 0) continue;
+    if (each->stuck_since != 0) each->stuck_since += away;
     look_at(*each, now);
     if (!ping || each->pinging || each->in_doubt || each->failure != 0 || closing_) continue;
     each->pinging = true;
@@ -91,23 +94,25 @@ void Ofi::tick() {
   }
 }
 
+// A process that listens may take as long as it computes until it answers.
 void Ofi::look_at(Peer& peer, double now) {
   if (peer.probe.is_pending()) {
     int error = 0;
     if (peer.probe.answered(&error)) {
       if (error != 0) return fail_path(peer, error);
       peer.probed_at = now;
-      if (peer.worked) peer.stuck_since = now;  // it listens, but makes no progress
+      if (peer.stuck_since != 0) peer.stuck_since = now;  // it listens, but makes no progress
     } else if (now - peer.probed_at > network::silence_seconds()) {
       return fail_path(peer, FI_ETIMEDOUT);
     }
     return;
   }
-  if (peer.stuck_since == 0 || now - peer.stuck_since < kStuckTime) return;
-  if (!peer.worked && now - peer.stuck_since > network::silence_seconds()) return fail_path(peer, FI_ETIMEDOUT);
-  if (now - peer.probed_at < 1) return;
-  peer.probed_at = now;
-  static_cast<void>(peer.probe.begin(peer.place));
+  if (peer.stuck_since == 0 || now - peer.stuck_since < kStuckTime || now - peer.probed_at < 1) return;
+  if (peer.probe.begin(peer.place)) {
+    peer.probed_at = now;
+  } else if (!peer.worked && now - peer.stuck_since > network::silence_seconds()) {
+    fail_path(peer, FI_ETIMEDOUT);
+  }
 }
 
 }  // namespace hr::transport::ofi

@@ -1,10 +1,16 @@
 // A network transport between two endpoints of one process, which a singleton's launcher introduces to each other: the
 // one that HEADRACE_NETWORK names, by default TCP.
 #include <gtest/gtest.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <fstream>
+#include <limits>
 #include <string>
 #include <thread>
 #include <vector>
@@ -484,6 +490,31 @@ TEST_F(Network, ASleeperIsWokenByAMessageAndByOthers) {
   sleeper.sleep(token, kLimit);
   EXPECT_LT(now_seconds() - start, kLimit / 2);
   ASSERT_TRUE(until([] { return seen[0].messages.size() == 2; }));
+}
+
+// Returns the number of descriptors for which the system's table of this process's open files has room.
+int descriptor_table() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    if (int size = 0; word == "FDSize:" && status >> size) return size;
+    status.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
+  }
+  return 0;
+}
+
+// Connections of strangers, for example, in a process with threads.
+TEST_F(Network, ManyDescriptorsDoNotMakeTheirTableGrow) {
+  rlimit limit{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
+  ASSERT_GE(limit.rlim_cur, 512U) << "ulimit -n";
+  const int before = descriptor_table();
+  ASSERT_GT(before, 0);
+  std::vector<int> opened(std::min<std::size_t>(limit.rlim_cur - 256, 3000));
+  for (int& each : opened) each = ::eventfd(0, EFD_CLOEXEC);
+  const int after = descriptor_table();
+  EXPECT_TRUE(std::ranges::none_of(opened, [](int each) { return each < 0; }));
+  for (const int each : opened) ::close(each);
+  EXPECT_EQ(after, before);
 }
 
 TEST(NetworkAddress, SurvivesTheLaunchersAlphabet) {
