@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "base/flush_output.hpp"
+#include "base/fnv.hpp"
 #include "base/knobs.hpp"
 #include "base/layer_state.hpp"
 #include "base/log.hpp"
@@ -55,10 +56,10 @@ bool decides_collectives(std::string_view name) noexcept {
 }
 
 std::string sign(const KeyValues& settings) {
-  std::uint64_t number = 14695981039346656037U;  // FNV-1a
+  std::uint64_t number = kFnvStart;
   for (const auto& [name, text] : settings) {
     if (!decides_collectives(name)) continue;
-    for (const unsigned char letter : name + "=" + text + "\n") number = (number ^ letter) * 1099511628211U;
+    number = fnv1a(name + "=" + text + "\n", number);
   }
   return std::to_string(number);
 }

@@ -2,16 +2,14 @@
 
 #include <algorithm>
 
+#include "base/fnv.hpp"
+
 namespace hr::boot {
 namespace {
 
-// Returns a hash of the job's name (FNV-1a, folded). Nearly all pairs of large jobs have hashes so far apart that the
-// numbers of their processes differ.
-std::uint32_t first_number(std::string_view job) noexcept {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char letter : job) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3;
-  return static_cast<std::uint32_t>((hash ^ hash >> 32) & 0x7fffffff);
-}
+// Returns a hash of the job's name. Nearly all pairs of large jobs have hashes so far apart that the numbers of their
+// processes differ.
+std::uint32_t first_number(std::string_view job) noexcept { return static_cast<std::uint32_t>(fold(fnv1a(job))); }
 
 std::uint64_t key_of(std::uint16_t job, int rank) noexcept {
   return std::uint64_t{job} << 32 | static_cast<std::uint32_t>(rank);

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 
+#include "base/fnv.hpp"
 #include "boot/boot.hpp"
 
 namespace hr::comm {
@@ -159,11 +161,7 @@ int hash_tag(const ProcList& procs) noexcept {
 }
 
 int hash_tag(const void* data, std::size_t bytes, std::uint64_t seed) noexcept {
-  // The hash is FNV-1a, folded to 31 bits.
-  std::uint64_t hash = 0xcbf29ce484222325 ^ seed;
-  const auto* const byte = static_cast<const unsigned char*>(data);
-  for (std::size_t i = 0; i < bytes; ++i) hash = (hash ^ byte[i]) * 0x100000001b3;
-  return static_cast<int>((hash ^ (hash >> 32)) & 0x7fffffff);
+  return fold(fnv1a(std::span(static_cast<const unsigned char*>(data), bytes), kFnvStart ^ seed));
 }
 
 }  // namespace hr::comm

@@ -1,5 +1,6 @@
 #include "mem/device/device_links.hpp"
 
+#include "base/fnv.hpp"
 #include "mem/device.hpp"
 
 namespace hr::mem::device {
@@ -22,11 +23,8 @@ std::uint64_t pci_bus_id_of(int device) noexcept {
 
 std::uint64_t identity_of(int device) noexcept {
   Uuid uuid{};
-  std::uint64_t mixed = 0;  // FNV-1a
-  if (driver().device_uuid != nullptr && driver().device_uuid(&uuid, device) == kSuccess) {
-    mixed = 0xcbf29ce484222325;
-    for (const unsigned char byte : uuid.bytes) mixed = (mixed ^ byte) * 0x100000001b3;
-  }
+  std::uint64_t mixed = 0;
+  if (driver().device_uuid != nullptr && driver().device_uuid(&uuid, device) == kSuccess) mixed = fnv1a(uuid.bytes);
   return (mixed << kBusIdBits & kIdentity) | pci_bus_id_of(device);
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/clock.hpp"
+#include "base/fnv.hpp"
 #include "base/log.hpp"
 #include "base/ranges.hpp"
 #include "boot/boot.hpp"
@@ -24,8 +25,7 @@ constexpr double kHoldsAtStart = 100e-6;
 
 // Returns a nonzero number that identifies a set of CPUs.
 std::uint64_t number_of(const topo::CpuSet& cpus) noexcept {
-  std::uint64_t number = 14695981039346656037U;  // FNV-1a
-  for (const unsigned cpu : cpus) number = (number ^ cpu) * 1099511628211U;
+  const std::uint64_t number = fnv1a(cpus);
   return number == 0 ? 1 : number;
 }
 
