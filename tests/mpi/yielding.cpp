@@ -8,6 +8,7 @@
 //                                      core only after MPI_Init
 //   mpi_yielding CASE slow             asking the system for messages of other hosts takes some microseconds; the
 //                                      library sees a machine with one processor
+//   mpi_yielding late one              a message of another host is late; the library sees one processor
 #include <dlfcn.h>
 #include <mpi.h>
 #include <sched.h>
@@ -20,6 +21,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <ctime>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <numeric>
@@ -42,6 +44,7 @@ constexpr unsigned long long kMostSpun = 2000;
 
 bool many_processors = false;
 bool slow_system = false;
+bool one_processor = false;
 constexpr double kSlowSeconds = 4e-6;
 
 void share_one_core() {
@@ -191,6 +194,41 @@ void overlap(const check::Environment& mpi) {
   CHECK_EQ(value, mpi.rank);
 }
 
+// Waits until the process sleeps.
+void await_sleep(int process) {
+  constexpr double kMostSeconds = 20;
+  const double end = MPI_Wtime() + kMostSeconds;
+  for (char state = 'R'; state != 'S';) {
+    CHECK(MPI_Wtime() < end);
+    const timespec pause{0, 100'000};
+    ::nanosleep(&pause, nullptr);
+    std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+    int number = 0;
+    std::string name;
+    file >> number >> name >> state;
+  }
+}
+
+// A wait for another host yields a few times, and then sleeps, although other ranks share its core: each of its rounds
+// is a system call.
+void late_message(const check::Environment& mpi) {
+  constexpr unsigned long long kMostYields = 20;
+  const int last = mpi.size - 1;
+  int waiter = static_cast<int>(::getpid());
+  CHECK_OK(MPI_Bcast(&waiter, 1, MPI_INT, 0, MPI_COMM_WORLD));
+  for (int turn = 0; turn < kTurns; ++turn) {
+    CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
+    int value = -1;
+    const check::Statistic yielded("HEADRACE_WAITS_YIELDED");
+    if (mpi.rank == 0) CHECK_OK(MPI_Recv(&value, 1, MPI_INT, last, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    if (mpi.rank == 0) CHECK_EQ(value, turn);
+    if (mpi.rank == 0) CHECK(yielded.value() < kMostYields);
+    if (mpi.rank != last) continue;
+    await_sleep(waiter);
+    CHECK_OK(MPI_Send(&turn, 1, MPI_INT, 0, 0, MPI_COMM_WORLD));
+  }
+}
+
 // Runs another program on this core as long as this object and this process exist.
 class Load {
  public:
@@ -319,7 +357,7 @@ extern "C" [[gnu::visibility("default")]] long sysconf(
     int name) {  // NOLINT(readability-inconsistent-declaration-parameter-name)
   static const auto real = reinterpret_cast<long (*)(int)>(::dlsym(RTLD_NEXT, "sysconf"));
   if (name == _SC_NPROCESSORS_ONLN && many_processors) return 64;
-  return name == _SC_NPROCESSORS_ONLN && slow_system ? 1 : real(name);
+  return name == _SC_NPROCESSORS_ONLN && (slow_system || one_processor) ? 1 : real(name);
 }
 extern "C" [[gnu::visibility("default")]] int epoll_wait(int set, epoll_event* events, int most, int milliseconds) {
   using Function = int (*)(int, epoll_event*, int, int);
@@ -335,6 +373,7 @@ int main(int argc, char** argv) {
   const auto has = [&](const std::string& word) { return std::find(argv, argv + argc, word) != argv + argc; };
   many_processors = has("many");
   slow_system = has("slow");
+  one_processor = has("one");
   if (how == "absent" || how == "spare") {
     const check::Environment mpi(&argc, &argv, 2, MPI_THREAD_SINGLE);
     how == "absent" ? absent(mpi) : leaves_loaded_core(mpi, has("stays"));
@@ -352,6 +391,8 @@ int main(int argc, char** argv) {
     overlap(mpi);
   } else if (how == "load") {
     beside_load(mpi);
+  } else if (how == "late") {
+    late_message(mpi);
   } else {
     asking(mpi, how);
   }

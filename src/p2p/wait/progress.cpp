@@ -67,6 +67,8 @@ constexpr unsigned kNapsPerYield = 16;
 constexpr unsigned kYieldsShared = 40;
 // With few ranks per core, a waiter yields for longer than it takes to wake a sleeper, because each yield returns soon.
 constexpr double kYieldsOfACore = 400;
+// A round that polls a network is a system call, and the cores may belong to other hosts as well (containers).
+constexpr unsigned kYieldsOnNetwork = 10;
 // With that many ranks per core that poll a network, whose rounds are system calls, waits do not yield: a yield returns
 // late, and beside a load the system gives the cores to those that do not yield. Waits that no message ends nap
 // instead, each time for longer.
@@ -126,6 +128,7 @@ unsigned yields_before_sleep(bool shared, bool loaded) noexcept {
   if (loaded) return 0;
   if (!shared) return kYieldsAlone;
   if (many_poll_network()) return 0;
+  if (engine()->polls_network) return kYieldsOnNetwork;
   if (progress.patience <= 1) return kYieldsShared;
   return std::max(kYieldsShared, static_cast<unsigned>(kYieldsOfACore / progress.patience));
 }
