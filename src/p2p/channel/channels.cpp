@@ -7,7 +7,6 @@
 #include "base/lock.hpp"
 #include "base/log.hpp"
 #include "boot/boot.hpp"
-#include "mem/mem.hpp"
 #include "p2p/channel.hpp"
 #include "p2p/channel/arrivals.hpp"
 #include "p2p/core/steps.hpp"
@@ -86,7 +85,7 @@ bool poll() {
 }
 
 bool offer() {
-  if (mem::maybe_device() || engine()->failure_watch != nullptr || offered()) return false;
+  if (engine()->failure_watch != nullptr || offered()) return false;
   transport::Transport* host = nullptr;
   for (transport::Transport* each : transport::active()) {
     if (each->most_channels() <= 0) continue;
@@ -168,6 +167,13 @@ bool progress_others() {
   static_cast<void>(node_oversubscribed());  // updates the result, which threads that wait on channels do not do
   bool moved = p2p::poll();
   moved |= poll();  // the hook above runs it only in some rounds
+  LibraryLock::release();
+  return moved;
+}
+
+bool progress_engine() {
+  if (!LibraryLock::try_acquire()) return false;
+  const bool moved = p2p::poll();
   LibraryLock::release();
   return moved;
 }
