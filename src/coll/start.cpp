@@ -66,11 +66,7 @@ Task execute_in_turn(const Call& call) {
       // nothing to decide
     } else if (segment.device_buffers().time_sliced() ? device::pinned_pays(call)
                                                       : device::short_enough_for_pinned(call)) {
-      if (!segment.device_buffers().knows_devices()) {
-        exchange.done = true;
-        Task finding = segment.device_buffers().find_devices(call);
-        HR_CO_TRY(co_await finding);
-      }
+      device::DeviceBuffers::find_sharers(call);
       if (device::fits_pinned(call)) buffers = Buffers::kPinned;
     } else {
       exchange.done = true;

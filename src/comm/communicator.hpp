@@ -37,6 +37,7 @@ enum ContextUse : std::uint32_t {
   kSharedMemoryContext = 6,  // agreements of all members on memory that they share (coll/)
   kPartitionedContext = 7,   // parts of partitioned messages
   kSurvivorsContext = 8,     // creating a communicator of the survivors (shrink.hpp)
+  kChannelDataContext = 13,  // data of messages on channels that the engine moves (p2p/counting.hpp)
   kContextSpacing = 16,
 };
 
@@ -136,6 +137,8 @@ inline p2p::Channel* channel_of(Communicator& comm) {
   if (comm.channel_known_.load(std::memory_order_acquire)) return comm.channel_.load(std::memory_order_relaxed);
   return choose_channel(comm);
 }
+// Makes a communicator that has had no messages use channel 0. All members must call it. Threads: library lock.
+void keep_on_engine(Communicator& comm) noexcept;
 // Returns the channel for messages with this tag (not negative) on a communicator that uses several channels. Sets
 // *operations to the counter of the communicator's operations on that channel. Threads: any.
 p2p::Channel* channel_of(Communicator& comm, int tag, std::atomic<std::uint32_t>** operations);

@@ -186,6 +186,7 @@ Status Attached::synchronize() {
 
 Status create_communicator(comm::Communicator& comm, Stream* stream, Ref<comm::Communicator>* made) {
   HR_TRY(comm::dup(comm, nullptr, made));
+  comm::keep_on_engine(**made);
   bool own_devices = false;
   HR_TRY(find_own_devices(**made, stream, &own_devices));
   if (stream == nullptr) return kOk;

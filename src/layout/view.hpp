@@ -104,6 +104,20 @@ inline bool as_contiguous_host(const void* buffer, Count count, const Datatype& 
   return packed != 0 && address >= detail::kFirstValidAddress;
 }
 
+// Finds contiguous data without a View if the address shows that it is host memory (surely_host()), also beside a
+// driver. Threads: any.
+inline bool as_certain_host(const void* buffer, Count count, const Datatype& type, const std::byte** data,
+                            std::size_t* bytes) {
+  Count packed = 0;
+  if (!type.contiguous(count) || __builtin_mul_overflow(count, type.size(), &packed)) return false;
+  const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(buffer) + static_cast<std::uintptr_t>(type.true_lb());
+  *data = reinterpret_cast<const std::byte*>(address);
+  *bytes = static_cast<std::size_t>(packed);
+  return packed != 0 && surely_host(*data);
+}
+// The same for all host memory that the driver does not know, which it is asked about. Threads: any.
+bool as_unknown_host(const void* buffer, Count count, const Datatype& type, const std::byte** data, std::size_t* bytes);
+
 // *first: the lowest address of the elements' data. *bytes: the distance from there to the end of the highest element.
 void span_of(const View& view, std::byte** first, std::size_t* bytes);
 

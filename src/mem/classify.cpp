@@ -4,6 +4,7 @@
 #include "mem/device.hpp"
 #include "mem/device/context.hpp"
 #include "mem/independent.hpp"
+#include "mem/known_host.hpp"
 #include "mem/mem.hpp"
 #include "mem/recall.hpp"
 #include "mem/residency.hpp"
@@ -188,6 +189,23 @@ Status classify_slow(const void* address, std::size_t bytes, Location* location)
 }  // namespace hr::mem::detail
 
 namespace hr::mem {
+
+bool unknown_to_driver(const void* address) noexcept {
+  if (known_host(address)) return true;
+  const device::Driver* const driver = device::find_driver();
+  if (driver == nullptr) return true;
+  unsigned memory_type = 0;
+  int attribute = device::kAttributeMemoryType;
+  void* value = &memory_type;
+  const device::Result result =
+      driver->pointer_get_attributes(1, &attribute, &value, reinterpret_cast<std::uintptr_t>(address));
+  const bool unknown =
+      result == device::kSuccess
+          ? memory_type == 0
+          : result == device::kNotInitialized || result == device::kDeinitialized || result == device::kInvalidValue;
+  if (unknown) learn_host(address);
+  return unknown;
+}
 
 Status classify_unknown(const void* address, Location* location, std::size_t bytes) {
   const auto pointer = reinterpret_cast<std::uintptr_t>(address);

@@ -5,8 +5,8 @@
 // none, classification is one predictable branch. Before the program itself has initialised its devices, every
 // classification returns "host" (no context is ever created for a classification). The driver's answers are kept only
 // for a driver epoch (base/driver_epoch.hpp): the program may free and allocate between two epochs. Threads: library
-// lock; every function may be called from any thread that holds it, even one that has never used a device. A copy runs
-// in the context that owns the memory and leaves the caller's current context as it was.
+// lock unless stated; every function may be called from any thread that holds it, even one that has never used a
+// device. A copy runs in the context that owns the memory and leaves the caller's current context as it was.
 #pragma once
 
 #include <cstddef>
@@ -67,6 +67,10 @@ inline bool maybe_device() noexcept { return detail::maybe_device; }
 // True if the address alone shows that it is host memory (known_host.hpp): the heap, the stack, the program's data.
 // Does not query the driver; memory there that the program has registered with the driver is still host memory.
 [[nodiscard]] bool known_host(const void* address) noexcept;
+
+// True if the driver, if there is one, does not know the address, which is then host memory. Queries the driver unless
+// known_host() is true. Call after init(). Threads: any, without the library lock.
+[[nodiscard]] bool unknown_to_driver(const void* address) noexcept;
 
 // Returns MPI_ERR_BUFFER if [address, address + bytes) extends beyond the device allocation in which it starts.
 Status check_range(const void* address, std::size_t bytes, const Location& location);

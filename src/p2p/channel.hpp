@@ -10,6 +10,11 @@
 // where the system does not permit that, the sender streams it. Between hosts, the transport moves it
 // (Transport::send_rts()). Data that is not contiguous host memory is packed into a copy, under the library lock.
 //
+// Device memory: all messages of a context match on its channel, whatever memory they come from and go to. If a send
+// from a device has matched, or a long one to a device on this host, the receiver posts a receive with a unique tag on
+// a context of the engine, and tells the sender, which sends the data there (engine_data.cpp). A short message from
+// host memory to a device is unpacked like data that is not contiguous.
+//
 // A channel has a transport of its own for the processes of this host, and another one for those of other hosts once a
 // communicator over several hosts uses it. Several channels over one network need a transport that makes them
 // (Transport::make_channel()); today only the transport over TCP does.
@@ -56,7 +61,8 @@ namespace hr::p2p {
 
 class Channel;
 
-// Data of a message. `view`: its description if it is not contiguous host memory, else null.
+// Data of a message. `view`: its description if it is not contiguous host memory that the driver does not know, else
+// null.
 struct ChannelBuffer {
   std::byte* data = nullptr;
   std::size_t bytes = 0;
@@ -90,6 +96,9 @@ struct ChannelOperation {
                                       // only in its request
   bool freed = false;                 // true if the program no longer has a handle
   bool buffered = false;              // true for a persistent buffered send, which sends a copy on each start
+  bool on_device = false;             // true if the data is `view` in device memory, and there is no copy of it
+  bool registered = false;            // true for host memory that the driver knows
+  Request* by_engine = nullptr;       // the engine's request that moves the data; not null while it is in by_engine_
   std::uint16_t uses = 0;             // number of times that the request has been given back; part of its cookie
   ChannelOperation* next = nullptr;   // next in the list of free operations
 
@@ -183,6 +192,10 @@ class Channel {
   void arrive_done(int from, std::uint64_t sender);
   void arrive_cancel(int from, std::uint32_t context, std::uint64_t sender);
   void arrive_cancelled(int from, std::uint64_t sender);
+  // The receiver of a send has posted a receive for its data with this tag (engine_data.cpp).
+  void arrive_wanted(int from, std::uint64_t sender, std::uint64_t receiver, int tag);
+  // The sender of a matched message cannot send its data.
+  void arrive_failed(int from, std::uint64_t receiver);
 
  private:
   static constexpr unsigned kAddressBits = 48;
@@ -275,6 +288,7 @@ class Channel {
     return data.view == nullptr && !copied ? kOk : describe_slowly(operation, data, copied);
   }
   [[gnu::noinline]] Status describe_slowly(ChannelOperation& operation, const ChannelBuffer& data, bool copied);
+  Status describe_view(ChannelOperation& operation, const layout::View& view, bool copied);
   void begin_send(Peer& peer, ChannelOperation& operation);
   bool try_send(Peer& peer, ChannelOperation& operation);
   void begin_receive(ChannelOperation& operation, Queues& here) {
@@ -314,6 +328,15 @@ class Channel {
   static void begin_transfer(ChannelOperation& operation);
   void end_transfer(ChannelOperation& operation);
   void finish_received(ChannelOperation& operation, Completion& completion, std::size_t bytes);
+  // Completes a matched receive of a message that this process sends to itself.
+  void fill_from(ChannelOperation& send, ChannelOperation& receive, const Envelope& envelope);
+  // Receives the data of a matched message through the engine.
+  void fetch_by_engine(ChannelOperation& operation, int from, const Envelope& envelope, const Completion& completion,
+                       std::uint64_t sender);
+  void give_to_engine(ChannelOperation& operation, Request* moving);
+  // Completes the operations whose data the engine has moved; true if there are any.
+  bool end_engine_moves();
+  void end_engine_move(ChannelOperation& operation);
   void control(int proc, const transport::Header& header, const void* payload = nullptr, std::size_t bytes = 0,
                transport::RendezvousData declined = {});
   void mark_busy(Peer& peer);
@@ -366,6 +389,8 @@ class Channel {
   std::size_t failures_ = 0;  // number of failed processes that it knows; written under both locks
   std::vector<std::unique_ptr<Peer>> peers_;
   std::vector<Peer*> busy_;
+  std::vector<ChannelOperation*> by_engine_;  // operations whose data the engine moves
+  std::atomic<bool> any_by_engine_{false};    // for threads without the lock
   std::vector<Unanswered> unanswered_;
   std::atomic<bool> has_unanswered_{false};      // for threads without the lock
   std::vector<std::unique_ptr<Queues>> queues_;  // indexed by the number of the context
@@ -414,6 +439,8 @@ void find_members_with(int (*process_in)(const Object& communicator, int source)
 void tidy_with(void (*tidy)());
 // Makes a round of channel 0, and of the others, unless another thread has the library lock. True if something moved.
 bool progress_others();
+// Makes a round of channel 0 unless another thread has the library lock. True if something moved.
+bool progress_engine();
 // Makes a round of progress on all channels. Threads: library lock.
 bool poll();
 // Sends the messages that wait for space. The channels stay open, as processes that still send may cancel a message.

@@ -59,11 +59,11 @@ class Pace {
   void look_at_others(Step step);
   // Takes the next step itself, and looks at the other channels; for a loop over several channels.
   void pause(unsigned moves);
+  // Call when something has moved elsewhere that the wait depends on.
+  void begin_anew() noexcept;
 
  private:
   static constexpr unsigned kLongWait = 16;  // rounds
-
-  void begin_anew() noexcept;
 
   unsigned moves_ = 0;
   unsigned rounds_ = 0;

@@ -19,6 +19,7 @@ struct Rendezvous;
 // messages; the library uses the others internally.
 inline constexpr std::uint32_t kContextsOfOne = 16;
 inline constexpr std::uint32_t kPartsContext = 7;
+inline constexpr std::uint32_t kChannelDataContext = 13;  // data of channels' messages that the engine moves
 [[nodiscard]] inline bool is_programs(std::uint32_t context) noexcept {
   const std::uint32_t use = context % kContextsOfOne;
   return use == 0 || use == kPartsContext;

@@ -1,6 +1,6 @@
 // Short calls execute few instructions: a second process single-steps rank 0 and counts them. The minimum over several
 // calls is compared, because the other rank may be late. Argument "channel": calls under MPI_THREAD_MULTIPLE on a
-// communicator with a channel.
+// communicator with a channel; "channel driver": beside a GPU driver.
 #include <mpi.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <memory>
 
 #include "common/check.hpp"
 
@@ -105,16 +106,12 @@ void at_most(const char* what, long found, long limit) {
   CHECK(found <= limit);
 }
 
+constexpr int kWindow = 16;
+
 // Counts calls on a channel. The other rank sends the next window only after a message that reports the arrival of the
-// previous one.
-int on_channel(int argc, char** argv) {
-  constexpr int kWindow = 16;
-  int provided = 0;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+// previous one. `more`: instructions for each message that are allowed beyond those without a driver.
+void on_channel(MPI_Comm comm, long* values, long more) {
   const int rank = check::world_rank();
-  MPI_Comm comm;
-  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-  long values[kWindow] = {};
   MPI_Request requests[kWindow];
   for (MPI_Request& each : requests) each = MPI_REQUEST_NULL;
   const auto window = [&](int sender) {
@@ -135,11 +132,26 @@ int on_channel(int argc, char** argv) {
             if (rank == 0) MPI_Send(values, 8, MPI_BYTE, 1, 1, comm);
             if (rank == 1) MPI_Recv(values, 8, MPI_BYTE, 0, 1, comm, MPI_STATUS_IGNORE);
           }),
-          390);
+          390 + more);
   // Each time the other rank is late, MPI_Waitall looks for messages, which takes some hundred instructions.
-  at_most("16 MPI_Isend and MPI_Waitall on a channel", least_of([&] { window(0); }), kWindow * 480);
+  at_most("16 MPI_Isend and MPI_Waitall on a channel", least_of([&] { window(0); }), kWindow * (480 + more));
   drain();
-  at_most("16 MPI_Irecv, MPI_Waitall and MPI_Send on a channel", least_of([&] { window(1); }), kWindow * 640);
+  at_most("16 MPI_Irecv, MPI_Waitall and MPI_Send on a channel", least_of([&] { window(1); }), kWindow * (640 + more));
+}
+
+// Argument "driver": there is a GPU driver, and the data is on the stack, and then in the heap.
+int on_channel(int argc, char** argv) {
+  int provided = 0;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  long on_stack[kWindow] = {};
+  const bool driver = argc > 2;
+  on_channel(comm, on_stack, driver ? 45 : 0);
+  if (driver) {
+    const auto in_heap = std::make_unique<long[]>(kWindow);
+    on_channel(comm, in_heap.get(), 45);
+  }
   MPI_Comm_free(&comm);
   return MPI_Finalize();
 }

@@ -109,7 +109,7 @@ class Data {
     layout::Datatype* const type = committed(datatype);
     if (type == nullptr || count < 0) return false;
     const std::byte* data = nullptr;
-    if (layout::as_contiguous_host(buf, count, *type, &data, &buffer_.bytes)) [[likely]] {
+    if (layout::as_certain_host(buf, count, *type, &data, &buffer_.bytes)) [[likely]] {
       buffer_.data = const_cast<std::byte*>(data);
       return true;
     }
@@ -119,6 +119,12 @@ class Data {
 
  private:
   [[gnu::noinline]] bool describe_view(const void* buf, MPI_Count count, const layout::Datatype& type) {
+    const std::byte* data = nullptr;
+    if (layout::as_unknown_host(buf, count, type, &data, &buffer_.bytes)) {
+      buffer_.data = const_cast<std::byte*>(data);
+      return true;
+    }
+    buffer_.data = nullptr;
     const LibraryGuard guard;
     layout::View& view = view_.emplace();
     if (!layout::make_view(buf, count, type, &view).ok()) {
@@ -126,7 +132,7 @@ class Data {
       return false;
     }
     buffer_.bytes = view.packed;
-    if (view.contiguous && view.where.is_host()) {
+    if (view.contiguous && view.where.is_host() && !view.where.pinned) {
       buffer_.data = view.data();
     } else if (view.packed != 0) {
       buffer_.view = &view;

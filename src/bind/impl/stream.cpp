@@ -183,6 +183,13 @@ Status find_all(int count, const MPI_Request* handles, std::vector<p2p::Request*
       return fail(Errc::kRequest, "array_of_requests[%d] is %s", i,
                   request == nullptr ? "MPI_REQUEST_NULL" : "not persistent: make it with MPI_Send_init or the like");
     }
+    if (request->operation_ != nullptr) {
+      return fail(Errc::kRequest,
+                  "array_of_requests[%d] belongs to a communicator without a stream, whose messages a channel of the "
+                  "program's threads carries: make it on the communicator of MPIX_Stream_comm_create, or set "
+                  "HEADRACE_CHANNELS=1",
+                  i);
+    }
     requests->push_back(request);
   }
   return kOk;

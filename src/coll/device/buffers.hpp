@@ -30,12 +30,9 @@ class DeviceBuffers {
   // processes.
   p2p::Task exchange(const Call& call);
   [[nodiscard]] bool agreed() const noexcept { return agreed_; }
-  // Publishes the device of this process's buffers, and waits for those of all others; agreed() does not change. For
-  // operations that need no addresses, but must not keep a kernel on a device on which processes take turns.
-  p2p::Task find_devices(const Call& call);
-  // True if earlier exchanges have shown every member's device, or were so many that another one is unlikely to: some
-  // members may only ever pass host memory. The same on all members.
-  [[nodiscard]] bool knows_devices() const noexcept { return knows_devices_; }
+  // For an operation without an exchange: publishes the device of this process's buffers, if there is one, and looks for
+  // members that have published the same one. If processes take turns there, none must keep a kernel on it.
+  static void find_sharers(const Call& call);
   // True if an earlier exchange showed that some members run time-sliced on one device. Operations that are not long
   // then go through pinned memory, and need no exchange. The same on all members.
   [[nodiscard]] bool time_sliced() const noexcept { return time_sliced_; }

@@ -98,6 +98,7 @@ struct Control {
   Word device_trial;      // outcome of the process's last attempt to map all members' memory (device/buffers.cpp)
   Word address_exchange;  // rank 0 only: see address_exchange.cpp
   Word device_polled;     // sequence number + 1 of the last operation in which the process read address_exchange
+  Word device;            // locality of the device that the process used last (mem/device/context.hpp); 0: none
 };
 
 class Segment {

@@ -160,6 +160,8 @@ p2p::Channel* choose_channel(Communicator& comm) {
   return comm.channel_.load(std::memory_order_relaxed);
 }
 
+void keep_on_engine(Communicator& comm) noexcept { comm.channel_known_.store(true, std::memory_order_release); }
+
 p2p::Channel* channel_of(Communicator& comm, int tag, std::atomic<std::uint32_t>** operations) {
   Shares* const shares = shares_of(comm);
   const unsigned index = index_of(*shares, tag);

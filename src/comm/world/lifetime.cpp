@@ -50,7 +50,8 @@ bool may_be_pending_on_channel(const Communicator& comm) {
 // Finds a process by the source in a message, which is a process number in agreements and a rank everywhere else.
 int process_of(std::uint32_t context, int source) {
   const std::uint32_t use = context % kContextSpacing;
-  if (use >= kCreationContext && use != kPartitionedContext) return boot::processes().with_number(source);
+  const bool by_number = use >= kCreationContext && use != kPartitionedContext && use != kChannelDataContext;
+  if (by_number) return boot::processes().with_number(source);
   const Communicator* comm = communicator_of(context);
   if (comm == nullptr) return -1;
   const Group& group = use == kLocalCollectiveContext ? *comm->local_ : comm->peers();

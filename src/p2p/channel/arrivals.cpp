@@ -46,6 +46,15 @@ void deliver_cancel(int from, const transport::Header& header, const std::byte*,
 void deliver_cancelled(int from, const transport::Header& header, const std::byte*, std::size_t) {
   delivering->arrive_cancelled(from, header.words[2]);
 }
+void deliver_wanted(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
+  std::uint64_t tag = 0;
+  if (bytes != sizeof tag) return drop(from, "a request for data on the engine has another length");
+  std::memcpy(&tag, payload, sizeof tag);
+  delivering->arrive_wanted(from, header.words[2], header.words[1], static_cast<int>(tag & INT32_MAX));
+}
+void deliver_failed(int from, const transport::Header& header, const std::byte*, std::size_t) {
+  delivering->arrive_failed(from, header.words[1]);
+}
 void refuse(int from, const transport::Header&, const std::byte*, std::size_t) {
   drop(from, "a channel accepts no messages of its kind");
 }
@@ -64,6 +73,8 @@ void add_handlers(transport::MessageHandlers& handlers) {
   add(Kind::kDone, deliver_done);
   add(Kind::kCancel, deliver_cancel);
   add(Kind::kCancelled, deliver_cancelled);
+  add(Kind::kWanted, deliver_wanted);
+  add(Kind::kFailed, deliver_failed);
 }
 
 void drop(int from, const char* why) noexcept {

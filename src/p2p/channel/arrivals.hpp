@@ -1,7 +1,7 @@
 // Messages of a channel: their headers, and the handlers that take them from a transport to the channel.
 //
 //   word 0: kind (8 bits) | unused (24) | context (32) in kEager, kRts and kCancel
-//   word 1: source rank (32) | tag (32) in kEager and kRts; the receiver's cookie in kCts and kData
+//   word 1: source rank (32) | tag (32) in kEager and kRts; the receiver's cookie in kCts, kData, kWanted and kFailed
 //   word 2: bytes of the message in kEager and kRts; the offset in kData; the sender's cookie in the others
 // A cookie is the address of a Request in the process that created it, with the request's use count. Cookies are
 // checked before they are used: a cookie must be that of a request of this channel that waits for the sending process.
@@ -25,12 +25,18 @@ enum class Kind : std::uint8_t {
   kDone,       // the receiver has the data
   kCancel,     // the sender withdraws a message that has not matched
   kCancelled,  // answer to kCancel: the message had not matched
+  kWanted,     // the receiver waits for the data on the engine; payload: the tag of its receive (8 bytes)
+  kFailed,     // answer to kWanted: the engine cannot send the data
 };
 
 struct RtsBody {
   std::uint64_t sender;
-  std::uint64_t address;
+  std::uint64_t address;  // of the data; or one of these:
 };
+// The receiver cannot read the data, and requests it.
+inline constexpr std::uint64_t kUnreadable = 0;
+// The data is in device memory, and the engine moves it.
+inline constexpr std::uint64_t kOnDevice = ~std::uint64_t{0};
 
 inline transport::Header envelope(Kind kind, const Envelope& of, std::uint64_t bytes) noexcept {
   return {{static_cast<std::uint64_t>(kind) | static_cast<std::uint64_t>(of.context) << 32,

@@ -24,6 +24,7 @@ constexpr std::size_t kBatch = 32;
 // Number of fruitless rounds for which a waiting thread keeps the lock.
 constexpr int kRoundsWithLock = 4;
 constexpr double kSleepSeconds = 500e-6;
+constexpr double kEngineSleepSeconds = 50e-6;
 // Arrivals on the second transport do not end a sleep.
 constexpr double kSleepBesideSecond = 200e-6;
 // More rounds than a ring has messages.
@@ -119,6 +120,8 @@ bool Channel::make_operations() {
 void Channel::reset(ChannelOperation& operation) {
   operation.freed = false;
   operation.buffered = false;
+  operation.on_device = false;
+  operation.registered = false;
   operation.whole = nullptr;
   operation.parts = 0;
   if (operation.transfer.of != nullptr) operation.transfer = {};
@@ -236,7 +239,7 @@ bool Channel::try_end_unanswered() {
 }
 
 Status Channel::copy_to_start(ChannelOperation& operation) {
-  if (!operation.type && !operation.buffered) return kOk;
+  if (operation.on_device || (!operation.type && !operation.buffered)) return kOk;
   operation.copy.reset(new (std::nothrow) std::byte[operation.bytes + 1]);
   if (operation.copy == nullptr)
     return fail(Errc::kNoMem, "no memory for a copy of the %zu bytes of a persistent send", operation.bytes);
@@ -313,6 +316,8 @@ bool Channel::poll() {
     moved |= second->progress();
   if (!busy_.empty()) [[unlikely]]
     moved |= flush_busy();
+  if (!by_engine_.empty()) [[unlikely]]
+    moved |= end_engine_moves();
   if (moved) {
     moves_.store(moves_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     if (sleepers_ != 0) [[unlikely]]
@@ -330,7 +335,7 @@ bool Channel::try_round() {
 
 bool Channel::has_unsent() noexcept {
   const std::lock_guard<SpinLock> guard(lock_);
-  if (!busy_.empty()) return true;
+  if (!busy_.empty() || !by_engine_.empty()) return true;
   return std::any_of(all_.begin(), all_.end(), [this](const auto& each) {
     const Request& send = *each->request;
     const bool waits = !send.is_receive_ && send.phase_ == Request::Phase::kWaiting && each->freed && !send.complete();
@@ -340,6 +345,8 @@ bool Channel::has_unsent() noexcept {
 
 unsigned Channel::round() {
   static_cast<void>(try_round());
+  if (any_by_engine_.load(std::memory_order_relaxed)) [[unlikely]]
+    static_cast<void>(channels::progress_engine());
   return moves();
 }
 
@@ -356,14 +363,17 @@ void Channel::wait_for(const Awaited& awaited, Done&& done) {
     const Step step = pace.next(moves(), second != nullptr || !whole_->reaches(own_));
     const unsigned rounds = pace.rounds();
     if (pace.becomes_long()) pace.begin_long(process_of(awaited));
-    const auto armed = step == Step::kSleep && busy_.empty() ? transport_->arm() : std::nullopt;
+    // The engine's copies ring no doorbell.
+    const bool engine = !by_engine_.empty();
+    const auto armed = step == Step::kSleep && busy_.empty() && !engine ? transport_->arm() : std::nullopt;
     const bool naps = step == Step::kSleep && pace.loaded();
     if (armed) ++sleepers_;
     lock_.unlock();
+    if (engine && channels::progress_engine()) pace.begin_anew();
     if (armed) {
       transport_->sleep(*armed, std::max(second == nullptr ? kSleepSeconds : kSleepBesideSecond, pace.sleep_seconds()));
     } else if (naps) {
-      channels::nap(pace.sleep_seconds());
+      channels::nap(engine ? kEngineSleepSeconds : pace.sleep_seconds());
     } else if (step != Step::kSpin) {
       channels::yield_core();
     } else {
@@ -464,6 +474,7 @@ bool Channel::try_end(std::uint32_t context, Status why) {
                                           : request.phase_ == Phase::kQueued || request.phase_ == Phase::kWaiting;
     if (request.context_ != context || !open || request.complete()) continue;
     if (request.is_receive_ && each->transfer.active) continue;  // the transport is writing the data
+    if (each->by_engine != nullptr) continue;                    // the engine is
     if (request.phase_ == Phase::kWaiting) {
       if (!each->transfer.why.ok()) continue;
       each->transfer.of = each.get();

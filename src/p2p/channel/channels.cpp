@@ -86,7 +86,9 @@ bool poll() {
 }
 
 bool offer() {
-  if (mem::maybe_device() || engine()->failure_watch != nullptr || offered()) return false;
+  // Beside a driver, channels have not been measured on a GPU yet: the program has to ask for them.
+  const bool wants = knobs().channels != 0 || !mem::maybe_device();
+  if (!wants || engine()->failure_watch != nullptr || offered()) return false;
   transport::Transport* host = nullptr;
   for (transport::Transport* each : transport::active()) {
     if (each->most_channels() <= 0) continue;
@@ -168,6 +170,13 @@ bool progress_others() {
   static_cast<void>(node_oversubscribed());  // updates the result, which threads that wait on channels do not do
   bool moved = p2p::poll();
   moved |= poll();  // the hook above runs it only in some rounds
+  LibraryLock::release();
+  return moved;
+}
+
+bool progress_engine() {
+  if (!LibraryLock::try_acquire()) return false;
+  const bool moved = p2p::poll();
   LibraryLock::release();
   return moved;
 }

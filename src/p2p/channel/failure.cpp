@@ -31,7 +31,8 @@ Status Channel::can_arrive(const Object* communicator, int source) {
 Status Channel::why_ends(const ChannelOperation& operation) {
   const Request& request = *operation.request;
   const bool is_free = !request.is(ObjectKind::kRequest) || !request.active() || request.complete();
-  if (is_free || operation.transfer.active) return kOk;  // the transport ends its transfers on a failed path
+  // The transport ends its transfers on a failed path, and the engine its requests.
+  if (is_free || operation.transfer.active || operation.by_engine != nullptr) return kOk;
   switch (request.phase_) {
     case Request::Phase::kPosted:
       return can_arrive(communicator_of(operation), request.source_);

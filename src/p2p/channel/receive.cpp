@@ -79,12 +79,14 @@ void Channel::fetch(ChannelOperation& operation, int from, const Envelope& envel
     if (send == nullptr) return channel::drop(from, "the send that it names has ended");
     count_received(local_copy_, bytes);
     const std::size_t fits = std::min(send->bytes, operation.bytes);
-    fill(operation, envelope, send->data, send->bytes);
+    fill_from(*send, operation, envelope);
     channel::tell_ended(from, envelope.tag, fits, kOk);
     return finish_send(*send);
   }
   const std::size_t fits = std::min(bytes, operation.bytes);
   Completion completion = received(envelope, bytes, operation.bytes);
+  if ((address == channel::kOnDevice || (operation.on_device && data.token == 0)) && fits != 0)
+    return fetch_by_engine(operation, from, envelope, completion, sender);
   if (operation.type && fits != 0) {
     operation.copy = std::make_unique_for_overwrite<std::byte[]>(fits);
     operation.data = operation.copy.get();
@@ -102,8 +104,9 @@ void Channel::fetch(ChannelOperation& operation, int from, const Envelope& envel
   Status fetched = kOk;
   if (fits != 0) {
     const transport::RemotePart part{address, operation.data, fits};
-    fetched = to->memory == nullptr ? Status(Errc::kUnsupportedOperation)
-                                    : to->memory->get(from, nullptr, {&part, 1}, nullptr);
+    fetched = to->memory == nullptr || address == channel::kUnreadable
+                  ? Status(Errc::kUnsupportedOperation)
+                  : to->memory->get(from, nullptr, {&part, 1}, nullptr);
   }
   if (fetched.ok()) {
     control(from, channel::plain(Kind::kDone, 0, sender));
@@ -114,7 +117,7 @@ void Channel::fetch(ChannelOperation& operation, int from, const Envelope& envel
     return finish_received(operation, completion, fits);
   }
   static_cast<void>(take_detail());
-  to->memory = nullptr;
+  if (address != channel::kUnreadable) to->memory = nullptr;
   count_received(stream_, bytes);
   Request& request = *operation.request;
   request.phase_ = Request::Phase::kMoving;

@@ -58,27 +58,42 @@ void Channel::mark_busy(Peer& to) {
 // Describes the data, and packs it if it is not contiguous host memory. `copied`: the program may reuse its buffer on
 // return.
 Status Channel::describe_slowly(ChannelOperation& operation, const ChannelBuffer& data, bool copied) {
-  if (data.view != nullptr) {
-    const LibraryGuard guard;
-    operation.view = *data.view;
-    operation.type = Ref<layout::Datatype>::share(const_cast<layout::Datatype*>(data.view->type));
-    if (operation.request->is_receive_ || operation.request->persistent()) return kOk;
-    operation.copy = std::make_unique_for_overwrite<std::byte[]>(data.bytes);
-    operation.data = operation.copy.get();
-    const Status packed = layout::pack(*data.view, 0, data.bytes, operation.data);
-    operation.type = {};
-    return packed;
-  }
+  operation.registered = data.view != nullptr && data.view->contiguous && data.view->where.is_host();
+  if (operation.registered) operation.data = data.view->data();
+  if (data.view != nullptr && !operation.registered) return describe_view(operation, *data.view, copied);
   if (!copied) return kOk;
+  const std::byte* const from = operation.data;
+  operation.registered = false;
   operation.copy = std::make_unique_for_overwrite<std::byte[]>(data.bytes + 1);
   operation.data = operation.copy.get();
-  if (data.bytes != 0) std::memcpy(operation.data, data.data, data.bytes);
+  if (data.bytes != 0) std::memcpy(operation.data, from, data.bytes);
   return kOk;
 }
 
+// Describes data that is not contiguous host memory. A send copies it, except from a device.
+Status Channel::describe_view(ChannelOperation& operation, const layout::View& view, bool copied) {
+  const Request& request = *operation.request;
+  const LibraryGuard guard;
+  operation.view = view;
+  operation.type = Ref<layout::Datatype>::share(const_cast<layout::Datatype*>(view.type));
+  const bool is_long = request.is_receive_ || view.packed > knobs().device_eager_bytes;
+  operation.on_device = view.where.is_device() && is_long && !copied && !operation.buffered;
+  if (request.is_receive_ || request.persistent() || operation.on_device) return kOk;
+  operation.copy = std::make_unique_for_overwrite<std::byte[]>(view.packed);
+  operation.data = operation.copy.get();
+  const Status packed = layout::pack(view, 0, view.packed, operation.data);
+  operation.type = {};
+  return packed;
+}
+
 Status Channel::send_ready(Peer& to, ChannelOperation& operation, const transport::Header& header) {
-  const channel::RtsBody body{cookie_of(operation), reinterpret_cast<std::uint64_t>(operation.data)};
-  if (!to.rendezvous || operation.bytes == 0) return to.over->send(to.proc, header, &body, sizeof body);
+  // Registered memory may be a driver's mapping, which other processes may not be able to read.
+  const std::uint64_t address = operation.on_device    ? channel::kOnDevice
+                                : operation.registered ? channel::kUnreadable
+                                                       : reinterpret_cast<std::uint64_t>(operation.data);
+  const channel::RtsBody body{cookie_of(operation), address};
+  if (!to.rendezvous || operation.bytes == 0 || operation.on_device)
+    return to.over->send(to.proc, header, &body, sizeof body);
   begin_transfer(operation);
   const Status status =
       to.over->send_rts(to.proc, header, &body, sizeof body, {operation.data, operation.bytes}, &operation.transfer);
@@ -122,7 +137,7 @@ void Channel::end_transfer(ChannelOperation& operation) {
 bool Channel::try_send(Peer& to, ChannelOperation& operation) {
   Request& request = *operation.request;
   const Envelope envelope{request.context_, request.source_, request.tag_};
-  const bool eager = !request.synchronous_ && operation.bytes <= to.eager_bytes;
+  const bool eager = !request.synchronous_ && operation.bytes <= to.eager_bytes && !operation.on_device;
   const Status status = eager ? to.over->send(to.proc, channel::envelope(Kind::kEager, envelope, operation.bytes),
                                               operation.data, operation.bytes)
                               : send_ready(to, operation, channel::envelope(Kind::kRts, envelope, operation.bytes));
@@ -148,8 +163,8 @@ void Channel::count_start(const Peer& to, const ChannelOperation& operation, boo
 void Channel::begin_send(Peer& to, ChannelOperation& operation) {
   Request& request = *operation.request;
   const std::size_t eager_bytes = to.proc != own_ ? to.eager_bytes : knobs().eager_bytes;
-  const bool kept = !request.synchronous_ && operation.bytes <= eager_bytes;
-  count_start(to, operation, kept);
+  const bool kept = !request.synchronous_ && operation.bytes <= eager_bytes && !operation.on_device;
+  count_start(to, operation, kept || operation.on_device);  // the engine counts what it moves
   if (!kept) {
     // Nothing else would end a send that begins after its context has ended.
     Completion completion;
@@ -174,7 +189,7 @@ void Channel::begin_send(Peer& to, ChannelOperation& operation) {
       channel::tell_begun(own_, envelope.tag, operation.bytes);
       channel::tell_ended(own_, envelope.tag, std::min(operation.bytes, receive->operation_->bytes), kOk);
     }
-    fill(*receive->operation_, envelope, operation.data, operation.bytes);
+    fill_from(operation, *receive->operation_, envelope);
     return finish_send(operation);
   }
   channel::tell_unexpected(envelope, operation.bytes);
@@ -384,7 +399,7 @@ bool Channel::flush(Peer& to) {
 void Channel::arrive_cts(int from, std::uint64_t sender, std::uint64_t receiver, std::size_t bytes) {
   ChannelOperation* operation = operation_of(sender, from, false);
   if (operation == nullptr || operation->request->phase_ != Request::Phase::kWaiting || operation->transfer.active ||
-      bytes > operation->bytes)
+      operation->on_device || bytes > operation->bytes)
     return;
   operation->request->phase_ = Request::Phase::kMoving;
   operation->receiver = receiver;
