@@ -1,10 +1,10 @@
 // Collectives on long buffers by ranks that share devices: every element of every rank's result, and that
 // the devices execute all of them. test_one_worker.py counts the kernels that each rank launches.
 //
-//   mpi_one_worker [all] [--rounds N] [--seed N] [--holes 0] [--short 1]
+//   mpi_one_worker [all] [--rounds N] [--seed N] [--holes 0] [--short nothing|host]
 //
-// --holes 0: no rank receives into a layout with holes, which no other rank can fill. --short 1: vectors of a few words
-// only, which go through pinned memory from the first call on.
+// --holes 0: no rank receives into a layout with holes, which no other rank can fill. --short: vectors of a few words
+// only, which go through pinned memory; with host, others in host memory come before them, and between the rounds.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -61,6 +61,12 @@ class Vector {
 };
 
 Words poison(std::size_t count) { return Words(count, kPoison); }
+
+void host_sum(int ranks) {
+  int one = 1, sum = 0;
+  CHECK_OK(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+  CHECK_EQ(sum, ranks);
+}
 
 class Ranks {
  public:
@@ -223,7 +229,8 @@ int main(int argc, char** argv) {
   if (!hr::test::select_device()) return 0;
   std::uint64_t seed = 1;
   int rounds = 3;
-  bool holes = true, brief = false;
+  bool holes = true;
+  std::string brief;
   for (int option = argc > 1 && std::string(argv[1]) == "all" ? 2 : 1; option + 1 < argc; option += 2) {
     const std::string name = argv[option], value = argv[option + 1];
     if (name == "--seed") {
@@ -233,7 +240,7 @@ int main(int argc, char** argv) {
     } else if (name == "--holes") {
       holes = value != "0";
     } else if (name == "--short") {
-      brief = value != "0";
+      brief = value;
     } else {
       check::fail(__FILE__, __LINE__, "unknown option " + name);
     }
@@ -241,8 +248,12 @@ int main(int argc, char** argv) {
   if (mpi.rank == 0) std::printf("one_worker: seed %llu\n", static_cast<unsigned long long>(seed));
   std::mt19937_64 numbers(seed);  // the same seed on all ranks
   const Ranks ranks(mpi, holes);
-  for (int round = 0; brief && round < rounds; ++round) ranks.all_short();
-  if (brief) return 0;
+  for (int i = 0; brief == "host" && i < 20; ++i) host_sum(mpi.size);
+  for (int round = 0; !brief.empty() && round < rounds; ++round) {
+    ranks.all_short();
+    for (int i = 0; brief == "host" && i < 10; ++i) host_sum(mpi.size);
+  }
+  if (!brief.empty()) return 0;
   hr::test::Variable by_devices("HEADRACE_COLL_DEVICE");
   for (int i = 0; i < 6; ++i) ranks.allreduce(70'000, false);  // until all have agreed to use their GPUs
   for (int round = 0; round < rounds; ++round) {

@@ -15,9 +15,9 @@ LONG = ("-x", "HEADRACE_DEVICE_RESIDENT_COPY_BYTES=0", PROGRAM, "--holes", "0")
 WORK = ("cuLaunchKernel", "cuMemcpyAsync", "cuMemcpy2DAsync")
 
 
-def work_of_a_round(devices: int, mps: int, *options: str) -> list[dict[str, float]]:
+def work_of_a_round(devices: int, mps: int, *options: str, many: int = 5) -> list[dict[str, float]]:
     """Returns how often each of four ranks starts work on its device in a round, by call; the rank with the fewest kernels first."""
-    few, many = 1, 5
+    few = 1
     counts = {}
     with tempfile.TemporaryDirectory(prefix="one-worker-") as work:
         for rounds in (few, many):
@@ -51,8 +51,10 @@ class OneWorker(unittest.TestCase):
 
     def test_short_collectives_start_no_kernel(self):
         """A kernel that copies and then waits for more would keep the device from the other ranks: each call would take a switch."""
-        for each in work_of_a_round(1, 0, PROGRAM, "--short", "1"):
-            self.assertLess(each["cuLaunchKernel"], 1)
+        for before in ("nothing", "host"):
+            with self.subTest(before=before):
+                for each in work_of_a_round(1, 0, PROGRAM, "--short", before, many=9):
+                    self.assertLess(each["cuLaunchKernel"], 1)
 
     def test_kernels_side_by_side(self):
         self.assertGreater(work_of_a_round(1, 1, *LONG)[0]["cuLaunchKernel"], 5)

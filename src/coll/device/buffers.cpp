@@ -96,9 +96,11 @@ Task DeviceBuffers::exchange(const Call& call) {
     DataFinal final{fences_};
     HR_CO_UNTIL(call, final);
   }
-  Task publishing = publish(call);
-  HR_CO_TRY(co_await publishing);
-  if (!time_sliced_ || !knows_devices_) note_all_devices(call);
+  shared::publish(call, own.length());
+  shared::FlagsArrived arrived = shared::others_arrived(call);
+  HR_CO_UNTIL(call, arrived);
+  call.segment->note_all_arrived(call.sequence_number);
+  note_all_devices(call);
   std::uint32_t any = 0;
   std::uint32_t all = ~std::uint32_t{0};
   for (int rank = 0; rank < call.size(); ++rank) {
@@ -116,42 +118,32 @@ Task DeviceBuffers::exchange(const Call& call) {
   co_return kOk;
 }
 
-Task DeviceBuffers::publish(const Call& call) {
-  shared::publish(call, addresses_of(call, call.rank()).length());
-  shared::FlagsArrived arrived = shared::others_arrived(call);
-  HR_CO_UNTIL(call, arrived);
-  call.segment->note_all_arrived(call.sequence_number);
-  co_return kOk;
-}
-
-Task DeviceBuffers::find_devices(const Call& call) {
-  shared::FlagLinesFree free{call};
-  HR_CO_UNTIL(call, free);
-  near_ = {};
+void DeviceBuffers::find_sharers(const Call& call) {
+  mem::Location where;
   for (const Blocks* blocks : {&call.send, &call.recv}) {
-    if (!near_.is_device()) near_ = location_of(call, *blocks).value_or(mem::Location{});
+    if (!where.is_device()) where = location_of(call, *blocks).value_or(mem::Location{});
   }
-  DeviceAddresses& own = addresses_of(call, call.rank());
-  own.flags = own.allocation_count = own.piece_count = 0;
-  own.locality = mem::device::Context::locality_of(near_);
-  Task publishing = publish(call);
-  HR_CO_TRY(co_await publishing);
-  note_all_devices(call);
-  co_return kOk;
+  const std::uint64_t own = where.is_device() ? mem::device::Context::locality_of(where) : 0;
+  if (own == 0) return;
+  std::atomic<std::uint64_t>& published = call.segment->control(call.rank()).device_trial.device;
+  if (published.load(std::memory_order_relaxed) != own) published.store(own, std::memory_order_relaxed);
+  for (int rank = 0; rank < call.size(); ++rank) {
+    const std::uint64_t other = call.segment->control(rank).device_trial.device.load(std::memory_order_relaxed);
+    const bool shares = rank != call.rank() && mem::device::Context::share_time_sliced(own, other);
+    if (shares && mem::device::Context::note_peer_device(where, other)) return;
+  }
 }
 
 void DeviceBuffers::note_all_devices(const Call& call) {
-  bool all = true;
+  const std::uint64_t own = addresses_of(call, call.rank()).locality;
   for (int rank = 0; rank < call.size(); ++rank) {
     const std::uint64_t locality = addresses_of(call, rank).locality;
-    all = all && locality != 0;
-    if (rank != call.rank()) static_cast<void>(mem::device::Context::note_peer_device(near_, locality));
+    const bool shares = rank != call.rank() && mem::device::Context::share_time_sliced(own, locality);
+    if (shares) static_cast<void>(mem::device::Context::note_peer_device(near_, locality));
     for (int other = 0; other < rank && !time_sliced_; ++other) {
       time_sliced_ = mem::device::Context::share_time_sliced(locality, addresses_of(call, other).locality);
     }
   }
-  constexpr int kMostSearches = 8;
-  knows_devices_ = knows_devices_ || all || ++searches_ >= kMostSearches;
 }
 
 Task DeviceBuffers::prove(const Call& call) {

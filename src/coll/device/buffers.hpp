@@ -30,8 +30,8 @@ class DeviceBuffers {
   // processes.
   p2p::Task exchange(const Call& call);
   [[nodiscard]] bool agreed() const noexcept { return agreed_; }
-  // For an operation without an exchange: publishes the device of this process's buffers, if there is one, and looks for
-  // members that have published the same one. If processes take turns there, none must keep a kernel on it.
+  // For an operation without an exchange: publishes the device of this process's buffers, if there is one, and looks
+  // for members that have published the same one. If processes take turns there, none must keep a kernel on it.
   static void find_sharers(const Call& call);
   // True if an earlier exchange showed that some members run time-sliced on one device. Operations that are not long
   // then go through pinned memory, and need no exchange. The same on all members.
@@ -108,15 +108,11 @@ class DeviceBuffers {
   bool map_everything(const Call& call);
   Status map(const Call& call, int rank, std::uint64_t allocation, std::uint64_t* moved_by);
 
-  // Both are called in an exchange: the first one publishes this process's addresses, and returns once all have
-  // arrived.
-  static p2p::Task publish(const Call& call);
+  // Called in an exchange, once all addresses have arrived.
   void note_all_devices(const Call& call);
 
   bool agreed_ = false;
   bool time_sliced_ = false;
-  bool knows_devices_ = false;
-  int searches_ = 0;         // exchanges so far in which a member passed no device memory
   std::vector<int> others_;  // the other processes, by their numbers in the job
   mem::Location near_;
   MappingContext mapping_context_;

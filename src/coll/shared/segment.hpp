@@ -85,7 +85,8 @@ struct alignas(kPair) FlagLines {
 
 struct alignas(kPair) Word {
   std::atomic<std::uint64_t> value;
-  std::uint64_t notes[kDataSlots];  // data_slots.hpp
+  std::uint64_t notes[kDataSlots];    // data_slots.hpp
+  std::atomic<std::uint64_t> device;  // in device_trial: locality of the device that the process used last; 0: none
 };
 
 // Words in which a process publishes its progress for the others.
@@ -98,7 +99,6 @@ struct Control {
   Word device_trial;      // outcome of the process's last attempt to map all members' memory (device/buffers.cpp)
   Word address_exchange;  // rank 0 only: see address_exchange.cpp
   Word device_polled;     // sequence number + 1 of the last operation in which the process read address_exchange
-  Word device;            // locality of the device that the process used last (mem/device/context.hpp); 0: none
 };
 
 class Segment {
