@@ -16,6 +16,12 @@ bool maybe_device = true;
 
 namespace {
 
+// True if a query about an address with this result means host memory: nothing can be device memory before the program
+// has initialised the driver, nor an address that the driver does not know.
+bool means_host(device::Result result) noexcept {
+  return result == device::kNotInitialized || result == device::kDeinitialized || result == device::kInvalidValue;
+}
+
 // Waits for the default stream of the current context.
 Status finish_default_stream(device::ContextHandle handle, int device) {
   if (device::default_stream_barred()) {
@@ -105,10 +111,7 @@ Status ask(const device::Driver& driver, const void* address, std::size_t bytes,
   }
   if (result != device::kSuccess) [[unlikely]] {
     expected = false;
-    // Nothing can be device memory before the program has initialised the driver, and an address unknown to the driver
-    // is host memory.
-    if (result == device::kNotInitialized || result == device::kDeinitialized || result == device::kInvalidValue)
-      return kOk;
+    if (means_host(result)) return kOk;
     const device::ErrorText error = device::error_text(result);
     return fail(Errc::kBuffer, "%s for buffer %p failed: %s (%s)", driver.symbol_of("pointer_get_attributes"), address,
                 error.name, error.text);
@@ -199,10 +202,7 @@ bool unknown_to_driver(const void* address) noexcept {
   void* value = &memory_type;
   const device::Result result =
       driver->pointer_get_attributes(1, &attribute, &value, reinterpret_cast<std::uintptr_t>(address));
-  const bool unknown =
-      result == device::kSuccess
-          ? memory_type == 0
-          : result == device::kNotInitialized || result == device::kDeinitialized || result == device::kInvalidValue;
+  const bool unknown = result == device::kSuccess ? memory_type == 0 : detail::means_host(result);
   if (unknown) learn_host(address);
   return unknown;
 }

@@ -71,7 +71,7 @@ Range own_stack() noexcept {
   return stack;
 }
 
-// Of this thread; empty until it has been asked for.
+// Range of the calling thread's stack; empty until the system has been asked for it.
 __attribute__((tls_model("initial-exec"))) constinit thread_local Range stack{};
 
 // True if the address is in the part of the stack above `frame`, which is in use. Below that, where the stack can still
