@@ -89,32 +89,35 @@ inline bool surely_host(const void* address) noexcept {
          (!mem::detail::maybe_device || detail::known_host(address));
 }
 
+namespace detail {
+// Finds the first byte and the length of contiguous elements. Returns false if they are not contiguous.
+inline bool contiguous_bytes(const void* buffer, Count count, const Datatype& type, const std::byte** data,
+                             std::size_t* bytes) {
+  Count packed = 0;
+  if (!type.contiguous(count) || __builtin_mul_overflow(count, type.size(), &packed)) return false;
+  const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(buffer) + static_cast<std::uintptr_t>(type.true_lb());
+  *data = reinterpret_cast<const std::byte*>(address);
+  *bytes = static_cast<std::size_t>(packed);
+  return true;
+}
+}  // namespace detail
+
 // Finds contiguous data without a View in the most frequent case: host memory, while there is no device memory. If this
 // returns false, use make_view(), which is also fast for surely_host() memory. Makes no function call, as short
 // messages take this path.
 inline bool as_contiguous_host(const void* buffer, Count count, const Datatype& type, const std::byte** data,
                                std::size_t* bytes) {
-  Count packed = 0;
-  if (mem::detail::maybe_device || !type.contiguous(count) || __builtin_mul_overflow(count, type.size(), &packed)) {
-    return false;
-  }
-  const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(buffer) + static_cast<std::uintptr_t>(type.true_lb());
-  *data = reinterpret_cast<const std::byte*>(address);
-  *bytes = static_cast<std::size_t>(packed);
-  return packed != 0 && address >= detail::kFirstValidAddress;
+  return !mem::detail::maybe_device && detail::contiguous_bytes(buffer, count, type, data, bytes) && *bytes != 0 &&
+         reinterpret_cast<std::uintptr_t>(*data) >= detail::kFirstValidAddress;
 }
 
 // Finds contiguous data without a View if the address shows that it is host memory (surely_host()), also beside a
 // driver. Threads: any.
 inline bool as_certain_host(const void* buffer, Count count, const Datatype& type, const std::byte** data,
                             std::size_t* bytes) {
-  Count packed = 0;
-  if (!type.contiguous(count) || __builtin_mul_overflow(count, type.size(), &packed)) return false;
-  const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(buffer) + static_cast<std::uintptr_t>(type.true_lb());
-  *data = reinterpret_cast<const std::byte*>(address);
-  *bytes = static_cast<std::size_t>(packed);
-  return packed != 0 && surely_host(*data);
+  return detail::contiguous_bytes(buffer, count, type, data, bytes) && *bytes != 0 && surely_host(*data);
 }
+
 // The same for all host memory that the driver does not know, which it is asked about. Threads: any.
 bool as_unknown_host(const void* buffer, Count count, const Datatype& type, const std::byte** data, std::size_t* bytes);
 

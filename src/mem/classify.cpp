@@ -9,6 +9,7 @@
 #include "mem/recall.hpp"
 #include "mem/residency.hpp"
 #include "mem/state.hpp"
+#include "mem/thread_heaps.hpp"
 
 namespace hr::mem::detail {
 

@@ -9,8 +9,4 @@ namespace hr::mem {
 
 [[nodiscard]] bool known_host(const void* address) noexcept;
 
-// Called for an address that is host memory, but not known_host(). Checks occasionally that it is in a heap from which
-// glibc serves threads, and keeps that heap for good, so that all of it is known_host() from then on.
-void learn_host(const void* address) noexcept;
-
 }  // namespace hr::mem

@@ -126,6 +126,7 @@ for program in "$build"/gpu_tests/mpi_*; do
     mpi_random_pieces) expected=(--expect either) ;;  # kernels do not access another device's memory in a process
     mpi_resident_copy) expected=(--expect none) ;;    # no kernel stays on the device
   esac
+  [ "$name" = mpi_channel_memory ] && expected=(3 60)
   [ "$name" = mpi_lifetimes ] && expected=("${lifetimes[@]}")
   [ "$name" = mpi_default_stream ] && expected=("${default_stream[@]}")
   if [ "$name" = mpi_chunks ]; then
@@ -133,6 +134,8 @@ for program in "$build"/gpu_tests/mpi_*; do
   fi
   for count in 2 4; do
     ranks "${name}_$count" $count 120 "$program" "${expected[@]}"
+    [ "$name" = mpi_channel_memory ] &&
+      HEADRACE_CHANNELS=4 ranks "${name}_channels_$count" $count 120 "$program" "${expected[@]}"
   done
   case $name in  # programs that also work without kernels
     mpi_transfers | mpi_collectives | mpi_random_*)

@@ -133,6 +133,8 @@ for count in "${ranks[@]}"; do
   step "long reductions" 20 "$count" "$build/gpu_tests/mpi_streams_long_allreduce"
   step "collectives" 40 "$count" "$build/gpu_tests/mpi_streams_collectives" --seed random
   step "a full queue" 20 "$count" "$build/gpu_tests/mpi_streams_ahead" matched
+  step "requests of other communicators" 20 "$count" "$build/gpu_tests/mpi_streams_on_channel" started
+  HEADRACE_CHANNELS=4 step "requests on a channel" 20 "$count" "$build/gpu_tests/mpi_streams_on_channel" refused
   step "latency" 40 "$count" "$build/gpu_tests/mpi_streams_latency" "${latency[@]}"
   cat "/tmp/streams.$$.log"
   # Kernels of ranks that share a GPU cannot wait for one another, so the host takes part in long reductions.

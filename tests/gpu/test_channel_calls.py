@@ -1,7 +1,8 @@
-"""Driver calls of threads that exchange host memory on channels, and have no context: none for each message, and none that
+"""Channels beside a driver: offered only to programs that ask for them. Driver calls of threads that exchange host memory on channels, and have no context: none for each message, and none that
 makes a context. On the fake driver, which counts them (FAKE_CUDA_COUNTS, tests/fake_cuda)."""
 
 import os
+import subprocess
 import tempfile
 import unittest
 from collections import Counter
@@ -18,6 +19,24 @@ FOR_EACH_THREAD = 8
 def calls(work: Path, messages: int) -> Counter:
     return driver_counts.calls(work / f"calls-{messages}", RANKS, driver_counts.ALL_THREADS, os.environ["HR_CHANNEL_MEMORY"],
                                "host", str(THREADS), str(messages))
+
+
+def channels_said(**settings: str) -> bool:
+    """Returns whether a job of threads says that it offers channels. A setting that is empty is not set."""
+    environment = {**os.environ, "HEADRACE_VERBOSE": "2", **settings}
+    environment = {name: value for name, value in environment.items() if value}
+    command = [os.environ["HR_MPIEXEC"], "--timeout", "60", "-n", str(RANKS), os.environ["HR_CHANNEL_MEMORY"], "2", "2"]
+    done = subprocess.run(command, env=environment, check=True, timeout=90, text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT)
+    return "channels: " in done.stdout
+
+
+class Offers(unittest.TestCase):
+    def test_asked_for(self):
+        self.assertTrue(channels_said())
+
+    def test_not_asked_for(self):
+        self.assertFalse(channels_said(HEADRACE_CHANNELS=""))
 
 
 class ChannelCalls(unittest.TestCase):

@@ -12,6 +12,7 @@
 #include "comm/create/assemble.hpp"
 #include "comm/failure.hpp"
 #include "p2p/channel.hpp"
+#include "p2p/counting.hpp"
 #include "p2p/p2p.hpp"
 #include "p2p/process_failure.hpp"
 #include "p2p/progress.hpp"
@@ -49,6 +50,9 @@ bool may_be_pending_on_channel(const Communicator& comm) {
 
 // Finds a process by the source in a message, which is a process number in agreements and a rank everywhere else.
 int process_of(std::uint32_t context, int source) {
+  static_assert(kContextSpacing == p2p::kContextsOfOne && kPartitionedContext == p2p::kPartsContext &&
+                    kChannelDataContext == p2p::kChannelDataContext,
+                "p2p and comm agree on the contexts of a communicator");
   const std::uint32_t use = context % kContextSpacing;
   const bool by_number = use >= kCreationContext && use != kPartitionedContext && use != kChannelDataContext;
   if (by_number) return boot::processes().with_number(source);
