@@ -241,8 +241,10 @@ int main(int argc, char** argv) {
   options.min = 1024;
   options.max = std::size_t{4} << 20;
   options.factor = 16;
-  const bench::Program program{"datatypes", "MPI_Pack and MPI_Unpack of common layouts, beside memcpy and bare loops.",
-                               "1"};
+  const bench::Program program{.name = "datatypes",
+                               .sentence = "MPI_Pack and MPI_Unpack of common layouts, beside memcpy and bare loops.",
+                               .ranks = "1",
+                               .host_alone = true};
   return bench::run_program(argc, argv, program, bench::common_options(options), options,
                             [&](const World& world) { return run_all(program, world, options); });
 }

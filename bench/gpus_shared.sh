@@ -1,8 +1,9 @@
 #!/bin/bash
-# Measures ranks that take turns on one GPU, groups of NCCL's messages, pairs of GPUs and halo3d, on one to eight
-# GPUs. A comment precedes each part. Prints a log and writes JSON files into OUT.
+# Measures ranks that take turns on one GPU, threads on channels, groups of NCCL's messages, pairs of GPUs and halo3d,
+# on one to eight GPUs. A comment precedes each part. Prints a log and writes JSON files into OUT.
 #
-#   bench/gpus_shared.sh BUILD_DIR OUT [PART...]     PART: check shared shared-kernel nccl pairs tune halo3d (all)
+#   bench/gpus_shared.sh BUILD_DIR OUT [PART...]     PART: check shared shared-kernel channels nccl pairs tune
+#                                                  halo3d (all)
 #
 # BUILD_DIR: of a tree with HEADRACE_TESTS=ON, with its sources two folders above. 200 s on two H200s, 90 on one.
 # HR_FAKE=cuda: tries the script on the fake driver. Exit code: the number of parts that failed.
@@ -10,14 +11,14 @@ set -u
 build=$(cd "${1:?BUILD_DIR}" && pwd) && mkdir -p "${2:?OUT}" && out=$(cd "$2" && pwd) || exit 2
 source=$(cd "$build/../.." && pwd)
 shift 2
-parts=${*:-check shared shared-kernel nccl pairs tune halo3d}
+parts=${*:-check shared shared-kernel channels nccl pairs tune halo3d}
 export PYTHONPATH=$source/python PYTHONDONTWRITEBYTECODE=1
 fake=${HR_FAKE:-}
 if [ -n "$fake" ]; then
   export LD_LIBRARY_PATH=$build/fake_cuda FAKE_CUDA_DEVICES=${FAKE_CUDA_DEVICES:-2}
-  gpus=$FAKE_CUDA_DEVICES sizes=8,64K,512K short=(--iters 3 --warmup 1 --reps 1) rounds=1 limit=20 pair_sizes=64K largest=4K
+  gpus=$FAKE_CUDA_DEVICES sizes=8,64K,512K short=(--iters 3 --warmup 1 --reps 1) rounds=1 limit=20 pair_sizes=64K thread_sizes=8,4K largest=4K
 else
-  gpus=$(nvidia-smi -L | wc -l) sizes=8,64K,256K,512K,1M,4M,16M,64M short=(--reps 5 --seconds 1) rounds=5 limit=40 pair_sizes=1M,16M,64M,256M largest=16M
+  gpus=$(nvidia-smi -L | wc -l) sizes=8,64K,256K,512K,1M,4M,16M,64M short=(--reps 5 --seconds 1) rounds=5 limit=40 pair_sizes=1M,16M,64M,256M thread_sizes=8,64K,4M largest=16M
   nvidia-smi --query-gpu=name,driver_version,compute_mode --format=csv,noheader
 fi
 mpiexec=$build/bin/mpiexec bin=$build/bin
@@ -60,6 +61,15 @@ for part in $parts; do
         step "kernel_4${old:+_pinned}" 40 "$mpiexec" --timeout 35 -n 4 "${one_gpu[@]}" \
           ${old:+-x HEADRACE_DEVICE_TIME_SLICED_COLLECTIVE_BYTES=$old} "$bin/nccl" --without-nccl --ways mpi,kernel_mpi --rounds $rounds \
           --operations kernel,allreduce,scan --sizes ${sizes%,16M,64M} --json "$out/kernel_4${old:+_pinned}.json"
+      done
+      ;;
+    channels)  # threads and device memory, host memory beside a driver: on channels, and under one lock
+      for memory in cuda host; do
+        for channels in 5 1; do
+          name=threads_${memory}_$channels
+          step "$name" 60 "$mpiexec" --timeout 55 -n 2 -x HEADRACE_CHANNELS=$channels "$bin/threads" --mem $memory --cuda-in-use \
+            "${short[@]}" --threads 1,2,4 --sizes $thread_sizes --json "$out/$name.json"
+        done
       done
       ;;
     nccl)  # v-forms, neighbours, scan, and 16 to 128 KiB of allreduce and bcast

@@ -136,8 +136,12 @@ int main(int argc, char** argv) {
     if (*std::max_element(depths.begin(), depths.end()) > 1000000) message = "--depths are at most 1000000";
     return message.empty();
   };
-  const bench::Program program{"matching", "Latency beside many posted receives or unexpected messages.", "2", true,
-                               sensible};
+  const bench::Program program{.name = "matching",
+                               .sentence = "Latency beside many posted receives or unexpected messages.",
+                               .ranks = "2",
+                               .even_ranks = true,
+                               .check = sensible,
+                               .host_alone = true};
   return bench::run_program(argc, argv, program, table, options,
                             [&](const World& world) { return run_all(program, world, options, depths); });
 }

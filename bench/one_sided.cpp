@@ -330,7 +330,7 @@ int main(int argc, char** argv) {
     return std::strncmp(word, "--threads", std::strlen("--threads")) == 0;
   });
   const bench::Program program{
-      "one_sided", "Put, get and atomic updates of another rank's memory.", "2", true, sensible, threads};
+      "one_sided", "Put, get and atomic updates of another rank's memory.", "2", true, sensible, threads, threads};
   return bench::run_program(argc, argv, program, table, options, [&](const World& world) {
     return choices.threads.empty() ? run_all(program, world, options, choices.kind, choices.only)
                                    : run_threads(program, world, options, choices);

@@ -45,7 +45,8 @@ int main(int argc, char** argv) {
   MPI_Comm_get_parent(&parents);
   if (parents != MPI_COMM_NULL) return serve(parents);
   bench::Options options;
-  const bench::Program program{"spawn", "The time of MPI_Comm_spawn of four processes.", "N"};
+  const bench::Program program{
+      .name = "spawn", .sentence = "The time of MPI_Comm_spawn of four processes.", .host_alone = true};
   return bench::run_program(
       argc, argv, program, bench::common_options(options), options, [&](const bench::World& world) {
         const Times times = measure(world, argv[0], options.repetitions);

@@ -64,7 +64,8 @@ int main(int argc, char** argv) {
   bench::OptionTable table = bench::common_options(options);
   table.add("--collectives", "", "two alltoalls of 8 B in place of the messages, and a rank's memory afterwards",
             [&](const std::string&) { return collectives = true; });
-  const bench::Program program{"startup", "The time of MPI_Init and of a first message to every rank.", "N"};
+  const bench::Program program{
+      .name = "startup", .sentence = "The time of MPI_Init and of a first message to every rank.", .host_alone = true};
   return bench::run_program(argc, argv, program, table, options, [&](const bench::World& world) {
     Figures figures = {{"MPI_Init", initialized - start}};
     if (collectives) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -33,7 +34,10 @@ struct Talk {
   int tag;
   bool leads;
   int window;
-  bench::ApartBytes send, receive;
+  bench::Buffer send{}, receive{};
+
+  Talk(MPI_Comm on, const World& world, std::size_t t, int messages)
+      : comm(on), peer(world.peer()), tag(1 + static_cast<int>(t)), leads(world.lower()), window(messages) {}
 
   void ping_pong(int iterations) {
     const auto bytes = static_cast<int>(send.size());
@@ -75,6 +79,7 @@ int run_all(const bench::Program& program, const World& world, const Options& op
   report.unit = choices.rate ? "M/s" : "us";
   report.less_is_better = !choices.rate;
   if (choices.rate) report.window = options.window;
+  const bench::MemoryKind kind = bench::memory_of(program, world, options);
   const bench::Threads threads(world, choices.bind);
   const bool table = bench::prints_table(world, options);
   if (table) bench::print_heading(report);
@@ -86,16 +91,12 @@ int run_all(const bench::Program& program, const World& world, const Options& op
   MPI_Info_free(&hints);
   for (const std::size_t count : counts) {
     for (const std::size_t bytes : options.sizes) {
-      std::vector<Talk> talks;
+      std::deque<Talk> talks;
       for (std::size_t t = 0; t < count; ++t) {
-        const std::vector<unsigned char> data = bench::message_of(identity(world, world.rank, t), bytes);
-        talks.push_back({choices.one_communicator ? comms[0] : comms[t],
-                         world.peer(),
-                         1 + static_cast<int>(t),
-                         world.lower(),
-                         options.window,
-                         {data.begin(), data.end()},
-                         bench::ApartBytes(bytes)});
+        Talk& talk = talks.emplace_back(choices.one_communicator ? comms[0] : comms[t], world, t, options.window);
+        bench::allocate(program, world, kind, bytes, talk.send);
+        bench::allocate(program, world, kind, bytes, talk.receive);
+        talk.send.write(bench::message_of(identity(world, world.rank, t), bytes).data(), bytes);
       }
       const auto work = choices.rate ? &Talk::stream : &Talk::ping_pong;
       const bench::Repeat repeat = bench::whole_time(
@@ -105,7 +106,9 @@ int run_all(const bench::Program& program, const World& world, const Options& op
       for (std::size_t t = 0; t < count && options.validate; ++t) {
         if (choices.rate && world.lower()) continue;
         const std::vector<unsigned char> expected = bench::message_of(identity(world, world.peer(), t), bytes);
-        if (std::equal(expected.begin(), expected.end(), talks[t].receive.begin())) continue;
+        std::vector<unsigned char> found(bytes);
+        talks[t].receive.read(found.data(), bytes);
+        if (found == expected) continue;
         std::fprintf(stderr, "threads: rank %d: thread %zu received another's data\n", world.rank, t);
         MPI_Abort(world.comm, 4);
       }

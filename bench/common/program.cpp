@@ -22,6 +22,11 @@ void use_cuda(const World& world) {
                        MPI_STATUS_IGNORE);
 }
 
+// True if the ranks use other memory than the host's.
+bool uses_devices(const Options& options) {
+  return options.memory[0] != MemoryKind::kHost || options.memory[1] != MemoryKind::kHost;
+}
+
 }  // namespace
 
 int run_program(int argc, char** argv, const Program& program, const OptionTable& table, Options& options,
@@ -38,6 +43,10 @@ int run_program(int argc, char** argv, const Program& program, const OptionTable
     std::string message;
     ParseResult parsed = table.parse(argc, argv, message);
     if (parsed == ParseResult::kRun && (!complete(options, message) || (program.check && !program.check(message)))) {
+      parsed = ParseResult::kError;
+    }
+    if (parsed == ParseResult::kRun && program.host_alone && (uses_devices(options) || options.cuda_in_use)) {
+      message = "measures host memory alone: --mem and --cuda-in-use do not apply";
       parsed = ParseResult::kError;
     }
     if (parsed == ParseResult::kRun && program.even_ranks && world.size % 2 != 0) {
@@ -61,8 +70,7 @@ int run_program(int argc, char** argv, const Program& program, const OptionTable
 
 MemoryKind memory_of(const Program& program, const World& world, const Options& options) {
   const MemoryKind kind = options.memory[world.half()];
-  const bool any = options.memory[0] != MemoryKind::kHost || options.memory[1] != MemoryKind::kHost;
-  if (!any && !options.cuda_in_use) return kind;
+  if (!uses_devices(options) && !options.cuda_in_use) return kind;
   const int local_rank = node_local_rank(world);
   std::string reason;
   if ((kind != MemoryKind::kHost || options.cuda_in_use) && !prepare_device(local_rank, reason)) {

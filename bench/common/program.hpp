@@ -19,6 +19,7 @@ struct Program {
   bool even_ranks = false;                            // needs an even number of ranks, as they work in pairs
   std::function<bool(std::string&)> check = nullptr;  // further checks of the options; if false, with a message
   bool threads = false;                               // requests MPI_THREAD_MULTIPLE
+  bool host_alone = false;                            // uses no device and no other memory than the host's
 };
 
 // Initializes MPI unless main has done so, and parses the options. Then prints the usage or an error, or calls `body`.

@@ -11,6 +11,7 @@ from pathlib import Path
 
 BIN = Path(os.environ["HR_BIN"])
 
+HOST_ALONE = "measures host memory alone: --mem and --cuda-in-use do not apply"
 REFUSED = {
     "halo3d": (("--wat 1", "unknown option '--wat'; --help lists those there are"), ("--steps 0", "--steps requires an integer of at least 1, not '0'"),
                ("--steps", "--steps requires an integer of at least 1"), ("--procs=2", "--procs requires PX,PY,PZ, each an integer of at least 1, not '2'"),
@@ -20,6 +21,7 @@ REFUSED = {
     "latency": (("--mn 1", "unknown option '--mn'; --help lists those there are"), ("--iters x", "--iters requires N, not 'x'"),
                 ("--sizes 4,q", "--sizes requires A,B,..., not '4,q'"), ("--validate=yes", "--validate takes no value, not 'yes'")),
     "host_limits": (("--ping-pong=1", "--ping-pong takes no value, not '1'"), ("--sizes", "--sizes requires A,B,...")),
+    **{program: (("--mem cuda", HOST_ALONE), ("--cuda-in-use", HOST_ALONE)) for program in ("datatypes", "spawn", "startup")},
 }
 
 
