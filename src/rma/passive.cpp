@@ -110,7 +110,9 @@ Status lock(Window& window, int type, int rank, int assertion) {
   if (rank != abi::kProcNull) HR_TRY(check_rank(window, rank));
   HR_TRY(check_assertion(assertion, "MPI_Win_lock"));
   HR_TRY(check_locks(window, "MPI_Win_lock"));
-  if (window.epoch_ != Epoch::kLock) HR_TRY(check_no_access(window, "MPI_Win_lock"));
+  // Read once: other threads may take and release locks of other targets at the same time (direct.hpp).
+  const Epoch open = window.epoch_;
+  if (open != Epoch::kNone && open != Epoch::kLock) HR_TRY(check_no_access(window, "MPI_Win_lock"));
   if (rank == abi::kProcNull) return lock_nobody(window);
   Member& member = window.member(rank);
   if (member.lock != Lock::kNone) return fail(Errc::kRmaSync, "rank %d is locked by this process already", rank);

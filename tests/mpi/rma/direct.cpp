@@ -159,6 +159,23 @@ void locks(MPI_Comm comm, int times, const std::string& kind) {
   CHECK_OK(MPI_Win_unlock(mpi.rank, memory.window));
 }
 
+// One thread locks a target again and again, with an assertion that needs the library lock; the other locks another
+// target without it, so that the epoch of the window begins and ends at any moment of the first thread's calls.
+void both_ways(int times) {
+  MPI_Comm host = MPI_COMM_NULL;
+  CHECK_OK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host));
+  if (Place(host).size < 2) return static_cast<void>(MPI_Comm_free(&host));
+  WindowMemory memory("allocate", 8, 8, host);
+  in_threads(2, [&](int target) {
+    for (int i = 0; i < times; ++i) {
+      CHECK_OK(MPI_Win_lock(MPI_LOCK_SHARED, target, target == 0 ? MPI_MODE_NOCHECK : 0, memory.window));
+      CHECK_OK(MPI_Win_unlock(target, memory.window));
+    }
+  });
+  CHECK_OK(MPI_Barrier(host));
+  CHECK_OK(MPI_Comm_free(&host));
+}
+
 // --- While another thread holds the library lock ---
 
 std::atomic<bool> ready{false};  // the first call of a thread may need the lock
@@ -232,6 +249,7 @@ int main(int argc, char** argv) {
         locks(comm, times, kind);
       }
     }
+    both_ways(500 * times);
   } else {
     mix(mpi, threads, times,
         argc > 4 ? static_cast<unsigned>(std::atoi(argv[4])) : static_cast<unsigned>(std::time(nullptr)));
