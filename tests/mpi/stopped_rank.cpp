@@ -123,7 +123,7 @@ int main(int argc, char** argv) {
   for (const auto& each : all) {
     for (int i = 0; i < 10; ++i) each.round(mpi);  // collectives use shared memory from the fourth one on
     if (report) measure(mpi, each.name, each.round, 4, false);
-    measure(mpi, each.name, each.round, 60, true);
+    measure(mpi, each.name, each.round, 300, true);
   }
   return 0;
 }

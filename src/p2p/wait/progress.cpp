@@ -299,9 +299,10 @@ void Backoff::end() noexcept {
 
 // True if a polled wait has lasted so long that it should no longer occupy a whole core. If the system or the host of a
 // virtual machine runs two of the ranks in turn, each would otherwise spend its turn waiting for the other: a thread
-// that sleeps saves its turn for the moment when the awaited word is written.
+// that sleeps saves its turn for the moment when the awaited word is written. With more ranks than cores, yields would
+// only hand the cores from one waiter to the next.
 bool Backoff::naps() const noexcept {
-  return progress.polled_waits > 0 && rounds_ > kSpinBeforeNaps && rounds_ % kNapsPerYield != 0 && !is_shared();
+  return progress.polled_waits > 0 && rounds_ > kSpinBeforeNaps && rounds_ % kNapsPerYield != 0;
 }
 
 void Backoff::pause_longer() {
