@@ -102,8 +102,12 @@ void add_touch(OptionTable& table, Options& options) {
                  options.touch);
 }
 
+bool uses_devices(const Options& options) {
+  return options.memory[0] != MemoryKind::kHost || options.memory[1] != MemoryKind::kHost;
+}
+
 bool complete(Options& options, std::string& message) {
-  if (options.touch && (options.memory[0] != MemoryKind::kHost || options.memory[1] != MemoryKind::kHost)) {
+  if (options.touch && uses_devices(options)) {
     message = "--touch is for host memory";
     return false;
   }

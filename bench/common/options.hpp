@@ -46,6 +46,8 @@ using command_line::split;
 OptionTable common_options(Options& options);
 // Adds --touch, for programs that support it.
 void add_touch(OptionTable& table, Options& options);
+// True if either half of the ranks has buffers in other memory than the host's.
+[[nodiscard]] bool uses_devices(const Options& options);
 // Derives the sizes from min, max and factor if none were listed. Returns false, with a message, if the options
 // contradict each other.
 [[nodiscard]] bool complete(Options& options, std::string& message);

@@ -22,11 +22,6 @@ void use_cuda(const World& world) {
                        MPI_STATUS_IGNORE);
 }
 
-// True if the ranks use other memory than the host's.
-bool uses_devices(const Options& options) {
-  return options.memory[0] != MemoryKind::kHost || options.memory[1] != MemoryKind::kHost;
-}
-
 }  // namespace
 
 int run_program(int argc, char** argv, const Program& program, const OptionTable& table, Options& options,

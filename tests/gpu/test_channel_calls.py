@@ -1,5 +1,6 @@
-"""Channels beside a driver: offered only to programs that ask for them. Driver calls of threads that exchange host memory on channels, and have no context: none for each message, and none that
-makes a context. On the fake driver, which counts them (FAKE_CUDA_COUNTS, tests/fake_cuda)."""
+"""Channels beside a driver are offered only to programs that ask for them. Threads that exchange host memory on channels,
+and have no context, call the driver neither for each message nor to make a context. On the fake driver, which counts its
+calls (FAKE_CUDA_COUNTS, tests/fake_cuda)."""
 
 import os
 import subprocess

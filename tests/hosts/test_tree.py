@@ -116,10 +116,10 @@ def run(launcher, limit, ranks, words, environment):
 def tree(launcher, wanted, directory):
     totals = Totals("tree")
     for name, limit, ranks, words, environment in tests_of_the_tree():
-        if ranks < min(len(NAMES), 3) or not re.search(wanted, name) or LONG.search(name):
+        if ranks < min(len(NAMES), 3) or not re.search(wanted, name):
             continue
         alone = launchers.a_host(NAMES, ranks) <= os.cpu_count() and SHARING.search(words[0])
-        if alone or any(pattern.search(" ".join(words)) and launcher not in able for pattern, able in NEEDS):
+        if alone or LONG.search(name) or any(pattern.search(" ".join(words)) and launcher not in able for pattern, able in NEEDS):
             totals.left_out += 1
             continue
         begin = time.monotonic()
