@@ -205,7 +205,9 @@ void Job::fail(int exit_code, const std::string& text) {
   signal_all(SIGCONT);  // lets a stopped process handle its SIGTERM
   loop_.after(kGrace, [this] { signal_all(SIGKILL); });
   for (World& world : worlds_) {
-    if (!world.started) check_end(world);
+    if (world.started) continue;
+    // The spawner is not always a child that has now been signalled (--serve).
+    world.spawner && !world.answered ? refuse_spawn(world, "the job is ending: " + text) : check_end(world);
   }
 }
 

@@ -24,7 +24,8 @@ void Job::on_spawn(World& world, const Message& message) {
     reply(spawner, "cmd=spawn_result rc=-1 msg=" + boot::escape(why));
   };
   const auto request = decode_spawn(message.text);
-  if (ending_ || !request || request->programs.empty()) return refuse("the request is not understood");
+  if (ending_) return refuse("the job is ending");
+  if (!request || request->programs.empty()) return refuse("the request is not understood");
   JobPlan plan;
   if (!plan_spawn(options_, *request, &plan).ok()) return refuse(take_detail());
   ++spawned_;

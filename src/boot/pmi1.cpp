@@ -241,9 +241,7 @@ class Pmi1 final : public Helper {
   Status begin_spawn(std::span<const SpawnedProgram> programs, std::string_view parent) override {
     std::string lines;
     spawned_.clear();
-    spawned_ended_.clear();
-    failed_.clear();
-    why_failed_.clear();
+    ended_.clear();
     for (std::size_t at = 0; at < programs.size(); ++at) {
       HR_TRY(add_program(programs[at], programs.size(), at, parent, &lines));
     }
@@ -255,28 +253,27 @@ class Pmi1 final : public Helper {
     HR_TRY(receive_line());
     if (reply().command() == "spawn_result" && reply().number("rc", -1) == 0) {
       spawned_ = reply().field("job");
-      if (spawned_ == spawned_ended_) return kOk;
-      failed_.clear();
-      why_failed_.clear();
       return kOk;
     }
     std::string why;
-    failed_ = numbers_in(reply().field("failed"));
+    ended_.assign(1, {"", numbers_in(reply().field("failed")), ""});
     if (!own_launcher_ || !unescape(reply().field("msg"), &why) || why.empty()) why = without_secrets(line_);
     return fail(Errc::kSpawn, "the launcher could not start the processes: %s", why.c_str());
   }
 
   Status spawned_status() override {
     take_unsolicited();
-    if (spawned_.empty() || spawned_ != spawned_ended_) return kOk;
-    if (!why_failed_.empty()) return fail(Errc::kSpawn, "the processes have ended: %s", why_failed_.c_str());
+    const Ended* const ended = spawned_ended();
+    if (spawned_.empty() || ended == nullptr) return kOk;
+    if (!ended->why.empty()) return fail(Errc::kSpawn, "the processes have ended: %s", ended->why.c_str());
     return fail(Errc::kSpawn, "the processes have ended without MPI_Init: they may not be MPI programs");
   }
 
   std::vector<int> spawned_failures(bool* known) override {
     take_unsolicited();
-    *known = !own_launcher_ || spawned_.empty() || spawned_ == spawned_ended_;
-    return failed_;
+    const Ended* const ended = spawned_ended();
+    *known = !own_launcher_ || spawned_.empty() || ended != nullptr;
+    return ended != nullptr ? ended->failed : std::vector<int>();
   }
 
   Status parent_port(std::string* port) override {
@@ -378,6 +375,12 @@ class Pmi1 final : public Helper {
   }
 
  private:
+  struct Ended {  // a spawned job
+    std::string job;
+    std::vector<int> failed;  // ranks
+    std::string why;
+  };
+
   // True if a line, or the end of the connection, can be read.
   [[nodiscard]] bool is_answered() {
     pollfd state{socket_, POLLIN, 0};
@@ -402,13 +405,16 @@ class Pmi1 final : public Helper {
   }
 
   void take_ended(std::string_view line) {
-    const WireMessage ended(line);
-    const std::string_view job = ended.field("job");
-    // The message may arrive before the answer that names the job.
-    if (!spawned_.empty() && job != spawned_) return;
-    spawned_ended_ = job;
-    failed_ = numbers_in(ended.field("failed"));
-    static_cast<void>(unescape(ended.field("msg"), &why_failed_));
+    const WireMessage message(line);
+    Ended ended{std::string(message.field("job")), numbers_in(message.field("failed")), ""};
+    static_cast<void>(unescape(message.field("msg"), &ended.why));
+    ended_.push_back(std::move(ended));
+  }
+
+  // Returns null if the job that was spawned last has not ended, as far as this process knows.
+  [[nodiscard]] const Ended* spawned_ended() const {
+    const auto found = std::ranges::find(ended_, spawned_, &Ended::job);
+    return found != ended_.end() ? &*found : nullptr;
   }
 
   // Receives the answer to a request about a service name.
@@ -565,10 +571,10 @@ class Pmi1 final : public Helper {
   std::string space_;
   std::string generation_;  // suffix of the keys
   int resumed_ = 0;
-  std::string spawned_;        // the job that was spawned last, if Headrace's launcher names it
-  std::string spawned_ended_;  // a spawned job that has ended
-  std::vector<int> failed_;    // failed ranks of the job spawned last
-  std::string why_failed_;
+  std::string spawned_;  // the job that was spawned last, if Headrace's launcher names it; empty if it refused
+  // Jobs that have ended since the last spawn began. The message about a job may arrive before the answer that names
+  // the job, and messages about several jobs in any order.
+  std::vector<Ended> ended_;
   std::string line_;      // last line received
   std::string received_;  // text received after that line
 };

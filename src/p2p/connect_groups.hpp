@@ -18,6 +18,9 @@ namespace hr::p2p {
 Status describe(bool make, std::string* address);
 // See transport::connect_groups(). boot::processes() already lists the processes of both groups.
 Status connect_groups(const transport::PeerGroups& groups);
+// Called once all processes of both groups have reported that they are connected. If one has ended since, operations
+// with it fail.
+void confirm(std::span<const int> theirs);
 // Disconnects processes with which no operation is pending and for which no call waits.
 void disconnect(std::span<const int> procs);
 

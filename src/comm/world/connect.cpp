@@ -285,6 +285,7 @@ Status connect_groups(const Members& members, int leader, Status at_leader, Line
     return all;
   }
   HR_TRY(tell_status(members, leader, at_leader));
+  p2p::confirm(sides.theirs);
   const Bridge bridge{leader, sides.theirs[static_cast<std::size_t>(other.leader)],
                       kBootstrapNumber * kContextSpacing + kLeaderContext, sides.tag};
   return join_groups(members, bridge, std::move(sides.theirs), std::move(local), errhandler, result);

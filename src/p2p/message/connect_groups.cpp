@@ -52,6 +52,10 @@ Status connect_groups(const transport::PeerGroups& groups) {
   return connected;
 }
 
+void confirm(std::span<const int> theirs) {
+  for (transport::Transport* each : transport::active()) each->confirm(theirs);
+}
+
 void disconnect(std::span<const int> procs) {
   Engine& state = *engine();
   for (const int proc : procs) {

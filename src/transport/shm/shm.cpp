@@ -609,6 +609,10 @@ class Between final : public Shm {
       check_presence();
     return moved;
   }
+  void confirm(std::span<const int> procs) override {
+    all_joined_ = all_joined_ || std::ranges::any_of(
+                                     procs, [this](int proc) { return std::ranges::find(left_, proc) != left_.end(); });
+  }
   bool disconnect(std::span<const int> procs) override {
     bool disconnected = false;
     for (const int proc : procs) {
@@ -632,7 +636,8 @@ class Between final : public Shm {
 
   void check_presence();
 
-  std::vector<int> left_;  // processes of the other set not disconnected yet
+  std::vector<int> left_;    // processes of the other set not disconnected yet
+  bool all_joined_ = false;  // every process has joined, although perhaps a file that was removed when it ended
   unsigned rounds_ = 0;
   double looked_ = 0;
 };
@@ -656,6 +661,8 @@ void Between::check_presence() {
   for (std::size_t at = 0; at < left_.size(); ++at) {
     const int proc = left_[at];
     const std::int32_t pid = pid_of(proc);
+    const bool never_joined_this = pid == 0 && all_joined_;
+    if (never_joined_this) handlers_.failed(proc, fail(Errc::kOther, "it has ended while it connected"));
     if (pid <= 0 || is_present(segment_.descriptor(), local(proc))) continue;
     // The peer may have left in the meantime.
     if (pid_of(proc) == kGone) continue;

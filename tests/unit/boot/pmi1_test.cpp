@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdlib>
 #include <map>
 #include <string>
@@ -10,11 +11,13 @@
 
 #include "boot/boot.hpp"
 #include "boot/numbered_values.hpp"
+#include "boot/spawning.hpp"
 
 namespace hr::boot {
 namespace {
 
-// Replies to each line with answers[command]; an unknown command ends the conversation.
+// Replies to each line with answers[command]; an unknown command ends the conversation. Reads a request to spawn up to
+// its last line, "endcmd", which counts as a command.
 class ScriptedLauncher {
  public:
   explicit ScriptedLauncher(std::map<std::string, std::string> answers) : answers_(std::move(answers)) {
@@ -41,8 +44,10 @@ class ScriptedLauncher {
       pending.append(chunk, static_cast<std::size_t>(count));
       for (std::size_t end; (end = pending.find('\n')) != std::string::npos; pending.erase(0, end + 1)) {
         const std::string line = pending.substr(0, end);
+        in_spawn_ = (in_spawn_ || line == "mcmd=spawn") && line != "endcmd";
+        if (in_spawn_) continue;
         auto answer = answers_.find(line);
-        if (answer == answers_.end()) answer = answers_.find(line.substr(4, line.find(' ') - 4));
+        if (answer == answers_.end() && line.size() > 4) answer = answers_.find(line.substr(4, line.find(' ') - 4));
         if (answer == answers_.end()) return static_cast<void>(::close(server));
         // Sends the line in two pieces, because it may arrive in parts.
         const std::string text = answer->second + "\n";
@@ -55,6 +60,7 @@ class ScriptedLauncher {
 
   std::map<std::string, std::string> answers_;
   int client_ = -1;
+  bool in_spawn_ = false;
   std::thread thread_;
 };
 
@@ -160,6 +166,28 @@ TEST(Pmi1, OfALauncherThatSaysLittleProcessZeroTellsTheRest) {
   EXPECT_EQ(hosts(), (std::vector<int>{0, 1, 2}));
   EXPECT_TRUE(finalize().ok());
   EXPECT_EQ(identity().size, 1) << "afterwards this is a process alone";
+}
+
+// The launcher reports the ends of several jobs in any order, perhaps before it names the new one.
+TEST(Pmi1, TheEndOfASpawnedJobIsNotedWheneverItIsReported) {
+  const std::string ended = "cmd=spawn_ended job=new failed=1 msg=killed",
+                    other = "cmd=spawn_ended job=old failed=0 msg=other";
+  const std::string started = "cmd=spawn_result rc=0 job=new";
+  for (const auto& said : {std::array{ended, other, started}, {other, ended, started}, {ended, started, other}}) {
+    auto answers = friendly();
+    answers["endcmd"] = said[0] + "\n" + said[1] + "\n" + said[2];
+    ScriptedLauncher launcher(answers);
+    ASSERT_TRUE(init().ok()) << take_detail();
+    const SpawnedProgram program{"./child", {}, 2, {}};
+    ASSERT_TRUE(begin_spawn({&program, 1}, "port").ok()) << take_detail();
+    for (bool done = false; !done;) ASSERT_TRUE(spawn_done(&done).ok()) << take_detail();
+    EXPECT_FALSE(spawned_status().ok());
+    EXPECT_EQ(take_detail(), "the processes have ended: killed");
+    bool known = false;
+    EXPECT_EQ(spawned_failures(&known), std::vector<int>{1});
+    EXPECT_TRUE(known);
+    ASSERT_TRUE(finalize().ok());
+  }
 }
 
 TEST(Pmi1, ARefusalQuotesTheLauncher) {
