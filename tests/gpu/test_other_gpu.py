@@ -26,7 +26,8 @@ class OtherGpu(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             alone = Path(folder)
             (alone / driver.name).symlink_to(driver)
-            notes = [line for line in self.run_with(alone).splitlines() if "the kernels do not load" in line]
+            # The reason differs if the library was built without a compiler for the GPU.
+            notes = [line for line in self.run_with(alone).splitlines() if "moves by copy engine" in line]
         self.assertEqual(len(notes), 2, notes)
 
 

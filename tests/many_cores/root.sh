@@ -24,7 +24,7 @@ if [ ! -e "$root/etc/debian_version" ]; then
 fi
 # shellcheck disable=SC2086  # a list of words
 unshare -m chroot "$root" sh -c "mount -t proc proc /proc && apt-get update -q && DEBIAN_FRONTEND=noninteractive \
-  apt-get install -y -q --no-install-recommends $packages python3-venv git procps xz-utils file strace && apt-get clean" >>"$root.log" 2>&1
+  apt-get install -y -q --no-install-recommends $packages python3-venv make git procps xz-utils file strace && apt-get clean" >>"$root.log" 2>&1
 rm -rf "$root"/var/lib/apt/lists/* "$root"/usr/share/{doc,locale,info}/*
 
 # The environments use the root's Python.

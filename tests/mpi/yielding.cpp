@@ -222,7 +222,8 @@ void late_message(const check::Environment& mpi) {
     const check::Statistic yielded("HEADRACE_WAITS_YIELDED");
     if (mpi.rank == 0) CHECK_OK(MPI_Recv(&value, 1, MPI_INT, last, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     if (mpi.rank == 0) CHECK_EQ(value, turn);
-    if (mpi.rank == 0) CHECK(yielded.value() < kMostYields);
+    // In the first turn, events of the connection also wake the rank, and it yields again after each.
+    if (mpi.rank == 0 && turn > 0) CHECK(yielded.value() < kMostYields);
     if (mpi.rank != last) continue;
     await_sleep(waiter);
     CHECK_OK(MPI_Send(&turn, 1, MPI_INT, 0, 0, MPI_COMM_WORLD));
