@@ -27,9 +27,11 @@ if [ "$times" -gt 0 ]; then
     >"$logs/repeated.txt" 2>&1 || status=1
   one_host=night two_hosts=night2
 fi
+# The tests of the release build begin beside the builds; those of the sanitizers begin once the builds have ended.
+parts "$inside/parts.py" /logs/all test "$one_host" "$two_hosts" ofi2 --limit $((seconds - SECONDS)) \
+  >"$logs/all.txt" 2>&1 || status=1
 wait $building || status=1
-parts "$inside/parts.py" /logs/all test tsan "$one_host" "$two_hosts" asan asan2 ofi2 \
-  --limit $((seconds - SECONDS)) >"$logs/all.txt" 2>&1 || status=1
-cat "$logs/builds.txt" "$logs/all.txt"
+parts "$inside/parts.py" /logs/all test tsan asan asan2 --limit $((seconds - SECONDS)) >"$logs/sanitizers.txt" 2>&1 || status=1
+cat "$logs/builds.txt" "$logs/all.txt" "$logs/sanitizers.txt"
 [ "$times" = 0 ] || cat "$logs/repeated.txt"
 exit $status
