@@ -144,10 +144,10 @@ def suite(environment: Path, start: list, ranks: int, settings: dict[str, str], 
     return int(ran) - len(failed) - skipped, surprises, skipped
 
 
-def test(prefix: Path, environment: Path, ranks: int, timeout: int, only: list[str]) -> int:
+def test(prefix: Path, environment: Path, ranks: int, timeout: int, only: list[str], several: bool) -> int:
     start = [prefix / "bin" / "mpiexec", "--timeout", str(timeout), "-n", str(ranks)]
     settings = {**os.environ, "MPI4PY_TEST_SPAWN": "1"}
-    without = OF_ONE_PROCESS if settings.get("HEADRACE_AS_HOSTS", "1") != "1" else ""
+    without = OF_ONE_PROCESS if several or settings.get("HEADRACE_AS_HOSTS", "1") != "1" else ""
     result = suite(environment, start, ranks, settings, f"ranks-{ranks}", timeout + 60, only, without)
     return 0 if result is not None and not result[1] else 1
 
@@ -208,6 +208,7 @@ def main() -> int:
     suite.add_argument("--ranks", type=int, required=True)
     suite.add_argument("--timeout", type=int, default=900)
     suite.add_argument("--only", nargs="*", default=[], help="modules of the suite, by patterns")
+    suite.add_argument("--several", action="store_true", help="leave out the modules about one process")
     arguments = parser.parse_args()
     arguments.prefix = arguments.prefix.resolve()
     arguments.environment = arguments.environment.absolute()
@@ -217,7 +218,7 @@ def main() -> int:
         return wheel(arguments.prefix, arguments.environment)
     if arguments.action == "futures":
         return futures(arguments.prefix, arguments.environment, arguments.timeout)
-    return test(arguments.prefix, arguments.environment, arguments.ranks, arguments.timeout, arguments.only)
+    return test(arguments.prefix, arguments.environment, arguments.ranks, arguments.timeout, arguments.only, arguments.several)
 
 
 if __name__ == "__main__":
