@@ -17,9 +17,9 @@ case $preset in
     # The leak sanitizer crashes while it reads thread-local memory of opened libraries (UCX's); ASAN_OPTIONS=detect_leaks=1 turns it on, on
     # one host. Excluded are tests that count memory, since the sanitizer itself uses memory and keeps freed memory, and
     # tests that load the library into another program (Python), which would have to load the sanitizer first. A test
-    # that counts driver calls or polls per unit of time is excluded because times are longer and the allocator is
-    # another one, and 48 ranks on few cores because they take ten minutes. The undefined-behaviour sanitizer examines virtual tables through a pipe, which a
-    # process without descriptors cannot open.
+    # that counts driver calls or polls per unit of time is excluded because times are longer and malloc is not glibc's,
+    # and 48 ranks on few cores because they take ten minutes. The undefined-behaviour sanitizer examines virtual tables
+    # through a pipe, which a process without descriptors cannot open.
     set -- "$@" -E '^(unit_(comm_scale|p2p_mock_memory)|mpi_(given_back|memory_192|stopped_rank_[24]|coll_(movement|reductions)_[a-z_]*_(48|64|96))|doctor_(gpus|links|choice_adapters)|monitor_(pmpi|programs)|doctor_amd|gpu_(enqueue|channel)_calls|mpi_yielding_[a-z]*_many(_later)?|(gpu|hip)_torch_[a-z0-9_]*)$|no-descriptor$'
     export ASAN_OPTIONS="$left_to_us:detect_leaks=0:${ASAN_OPTIONS:-}"
     export UBSAN_OPTIONS="print_stacktrace=1:${UBSAN_OPTIONS:-}" ;;

@@ -207,7 +207,8 @@ void Job::fail(int exit_code, const std::string& text) {
   for (World& world : worlds_) {
     if (world.started) continue;
     // The spawner is not always a child that has now been signalled (--serve).
-    world.spawner && !world.answered ? refuse_spawn(world, "the job is ending: " + text) : check_end(world);
+    world.spawner && !world.answered ? refuse_spawn(world, "the job is ending" + (text.empty() ? "" : ": " + text))
+                                     : check_end(world);
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/status.hpp"
 #include "transport/transport.hpp"
@@ -18,9 +19,9 @@ namespace hr::p2p {
 Status describe(bool make, std::string* address);
 // See transport::connect_groups(). boot::processes() already lists the processes of both groups.
 Status connect_groups(const transport::PeerGroups& groups);
-// Called once all processes of both groups have reported that they are connected. If one has ended since, operations
-// with it fail.
-void confirm(std::span<const int> theirs);
+// Called once all processes of the two groups of that name have reported that they are connected. If one has ended
+// since, operations with it fail.
+void confirm(std::string_view groups);
 // Disconnects processes with which no operation is pending and for which no call waits.
 void disconnect(std::span<const int> procs);
 

@@ -290,9 +290,9 @@ class Transport {
   virtual Status describe(std::string* /*address*/) { return kOk; }
   // Makes that process reachable at the address that its describe() returned.
   virtual Status set_peer_address(int /*proc*/, const std::string& /*address*/) { return Errc::kUnsupportedOperation; }
-  // All processes of two groups have reported that they are connected: one of these that this transport does not find
-  // has ended since.
-  virtual void confirm(std::span<const int> /*procs*/) {}
+  // All processes of the two groups of that name (PeerGroups) have reported that they are connected. A transport that
+  // was created for these groups then knows that a process which it does not find has ended.
+  virtual void confirm(std::string_view /*groups*/) {}
   // Ends all communication with these processes, each of which also disconnects from this process, or fails; waits for
   // them if their paths require it. True if none of the processes for which this transport was created is left.
   virtual bool disconnect(std::span<const int> /*procs*/) { return false; }

@@ -3,8 +3,8 @@
 # other parts of `make test-all`; prints the totals of both.
 #
 # Runs as root on a machine with many cores. <root> is a directory of root.sh with the source tree and a finished
-# build/pip at their paths. Nothing runs after the given seconds (an hour). times: 0 runs the other parts alone, with the
-# change tier among them. Resumable like parts.py, which keeps its results in <logs>.
+# build/pip at their paths. Nothing runs after the given seconds (an hour). times: 0 omits the repetitions, and
+# runs the change tier once, among the other parts. Resumable like parts.py, which keeps its results in <logs>.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(realpath "${1:?usage: night.sh ROOT LOGS [SECONDS [TIMES]]}")
@@ -27,7 +27,8 @@ if [ "$times" -gt 0 ]; then
     >"$logs/repeated.txt" 2>&1 || status=1
   one_host=night two_hosts=night2
 fi
-# The tests of the release build begin beside the builds; those of the sanitizers begin once the builds have ended.
+# The tests of the release build run beside the builds, so that no core is idle while the last files are linked; those of
+# the sanitizers run after both.
 parts "$inside/parts.py" /logs/all test "$one_host" "$two_hosts" ofi2 --limit $((seconds - SECONDS)) \
   >"$logs/all.txt" 2>&1 || status=1
 wait $building || status=1

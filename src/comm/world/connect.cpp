@@ -169,7 +169,8 @@ std::string hex(std::uint64_t number) {
 struct Sides {
   std::vector<int> ours;
   std::vector<int> theirs;
-  int tag = 0;  // the value is the same on both sides
+  int tag = 0;       // the value is the same on both sides
+  std::string name;  // of the groups; empty if all processes are of one job
 };
 
 Status connect_peers(const GroupInfo& own, const GroupInfo& other, Sides* sides) {
@@ -194,6 +195,7 @@ Status connect_peers(const GroupInfo& own, const GroupInfo& other, Sides* sides)
   // The launcher of the first leader's job removes files whose names begin with that job's name.
   groups.name = std::string(processes.job_of(groups.first ? own_leader : other_leader)) + ".connect." + hex(number) +
                 "." + hex(static_cast<std::uint64_t>(hash_tag(host.data(), host.size())));
+  sides->name = groups.name;
   return p2p::connect_groups(groups);
 }
 
@@ -285,7 +287,7 @@ Status connect_groups(const Members& members, int leader, Status at_leader, Line
     return all;
   }
   HR_TRY(tell_status(members, leader, at_leader));
-  p2p::confirm(sides.theirs);
+  if (!sides.name.empty()) p2p::confirm(sides.name);
   const Bridge bridge{leader, sides.theirs[static_cast<std::size_t>(other.leader)],
                       kBootstrapNumber * kContextSpacing + kLeaderContext, sides.tag};
   return join_groups(members, bridge, std::move(sides.theirs), std::move(local), errhandler, result);

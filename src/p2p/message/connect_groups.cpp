@@ -52,8 +52,8 @@ Status connect_groups(const transport::PeerGroups& groups) {
   return connected;
 }
 
-void confirm(std::span<const int> theirs) {
-  for (transport::Transport* each : transport::active()) each->confirm(theirs);
+void confirm(std::string_view groups) {
+  for (transport::Transport* each : transport::active()) each->confirm(groups);
 }
 
 void disconnect(std::span<const int> procs) {

@@ -609,10 +609,7 @@ class Between final : public Shm {
       check_presence();
     return moved;
   }
-  void confirm(std::span<const int> procs) override {
-    all_joined_ = all_joined_ || std::ranges::any_of(
-                                     procs, [this](int proc) { return std::ranges::find(left_, proc) != left_.end(); });
-  }
+  void confirm(std::string_view groups) override { all_joined_ = all_joined_ || path_ == path_of(groups); }
   bool disconnect(std::span<const int> procs) override {
     bool disconnected = false;
     for (const int proc : procs) {
@@ -634,6 +631,7 @@ class Between final : public Shm {
   static constexpr double kLookSeconds = 0.1;
   static constexpr std::int32_t kGone = -1;  // used instead of a pid: the process has left
 
+  static std::string path_of(std::string_view groups) { return (knobs().shm_dir + "/headrace.").append(groups); }
   void check_presence();
 
   std::vector<int> left_;    // processes of the other set not disconnected yet
@@ -643,7 +641,7 @@ class Between final : public Shm {
 };
 
 Status Between::join(const std::string& name) {
-  path_ = knobs().shm_dir + "/headrace." + name;
+  path_ = path_of(name);
   sizes_ = sizes_for(processes());
   sizes_.channels = 0;
   allow_peer_access();
@@ -662,7 +660,9 @@ void Between::check_presence() {
     const int proc = left_[at];
     const std::int32_t pid = pid_of(proc);
     const bool never_joined_this = pid == 0 && all_joined_;
-    if (never_joined_this) handlers_.failed(proc, fail(Errc::kOther, "it has ended while it connected"));
+    if (never_joined_this)
+      handlers_.failed(proc,
+                       fail(Errc::kOther, "it did not join the shared memory of both jobs; it has probably ended"));
     if (pid <= 0 || is_present(segment_.descriptor(), local(proc))) continue;
     // The peer may have left in the meantime.
     if (pid_of(proc) == kGone) continue;

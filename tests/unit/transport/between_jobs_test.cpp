@@ -19,30 +19,36 @@ constexpr double kSeconds = 0.5;  // several times as long as the time between t
 std::vector<int> failed;
 std::string why;
 
+std::string name_of(int number) { return "unit." + std::to_string(::getpid()) + ".connect." + std::to_string(number); }
+
 TEST(BetweenJobs, APeerThatEndedBeforeThisProcessJoinedHasFailed) {
   boot::Processes processes("one", 0, {0});
   const int peer = processes.add("other", 0, 0);
+  const int second = processes.add("other", 1, 0);
   const Job job{0, 1, processes, "one", true};
   Handlers handlers;
   handlers.failed = [](int proc, Status) {
     failed.push_back(proc);
     why = take_detail();
   };
-  const PeerGroups groups{"unit." + std::to_string(::getpid()) + ".connect", {0}, {peer}, {""}, true};
-  std::unique_ptr<Transport> transport;
+  std::unique_ptr<Transport> transport, other;
+  const PeerGroups groups{name_of(1), {0}, {peer, second}, {"", ""}, true};
+  const PeerGroups others{name_of(2), {0}, {second}, {""}, true};
   ASSERT_TRUE(kRecord.connect_groups(job, handlers, groups, &transport).ok()) << take_detail();
-  const auto progress = [&](double seconds) {
-    for (const double end = now_seconds() + seconds; now_seconds() < end && failed.empty();) transport->progress();
+  ASSERT_TRUE(kRecord.connect_groups(job, handlers, others, &other).ok()) << take_detail();
+  const auto progress = [](Transport& of, double seconds) {
+    for (const double end = now_seconds() + seconds; now_seconds() < end && failed.empty();) of.progress();
   };
-  progress(kSeconds);
-  transport->confirm(std::vector<int>{peer + 1});  // of other groups
-  progress(kSeconds);
+  progress(*transport, kSeconds);
+  // Another connection to one of its processes is complete.
+  transport->confirm(others.name);
+  progress(*transport, kSeconds);
   EXPECT_TRUE(failed.empty());
-  transport->confirm(std::vector<int>{peer});
-  progress(20);
-  EXPECT_EQ(failed, std::vector<int>{peer});
-  EXPECT_NE(why.find("ended while it connected"), std::string::npos) << why;
-  EXPECT_TRUE(transport->finalize().ok());
+  transport->confirm(groups.name);
+  progress(*transport, 20);
+  EXPECT_EQ(failed, (std::vector<int>{peer, second}));
+  EXPECT_NE(why.find("did not join"), std::string::npos) << why;
+  EXPECT_TRUE(transport->finalize().ok() && other->finalize().ok());
 }
 
 }  // namespace
