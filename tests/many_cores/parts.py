@@ -5,7 +5,8 @@ Runs as root in the source tree (in_root.sh). Tests count and kill what they fin
 in its own namespaces (apart.sh) with two CPUs, as in CI. A queue keeps all CPUs busy: the parts in their given order, the
 longest tests of each first.
 
-Resumable: results are kept in LOGS/<part>.tsv, and a test that has passed there is not run again.
+Resumable: results are kept in LOGS/<part>.tsv, and a test that has passed there is not run again. LOGS/<part>.txt has all
+output, <part>-failed.txt that of batches with a failed test.
 """
 import argparse
 import concurrent.futures
@@ -221,8 +222,10 @@ class Queue:
                     if ended_by_limit and result not in GOOD:
                         continue  # ended by the limit
                     file.write(f"{test}\t{result}\t{seconds}\n")
-            with open(self.logs / f"{name}.txt", "a") as file:
-                file.write(output)
+            bad = any(result not in GOOD for _, result, _ in results)
+            for kind in ("", "-failed") if bad else ("",):
+                with open(self.logs / f"{name}{kind}.txt", "a") as file:
+                    file.write(output)
             self.cut += ended_by_limit
 
 
