@@ -6,8 +6,8 @@
 // Endpoints are created when this process first uses the channel: in at(), and for the first message to each process.
 //
 // Order and matching are those of p2p.hpp: one context has one matcher, and all messages of a pair use one path. Short
-// messages are sent eagerly. For longer and synchronous ones the receiver reads the data from the sender's memory;
-// where the system does not permit that, the sender streams it. Between hosts, the transport moves it
+// messages are sent eagerly. For longer and synchronous ones the receiver reads the data from the sender's memory, and
+// the sender helps with the longest (shared_copy.cpp); where the system does not permit that, the sender streams it. Between hosts, the transport moves it
 // (Transport::send_rts()). Data that is not contiguous host memory is packed into a copy, under the library lock.
 //
 // Device memory: all messages of a context match on its channel, whatever memory they come from and go to. If a send
@@ -76,6 +76,13 @@ struct ChannelUser {
   std::atomic<std::uint32_t>* operations = nullptr;
 };
 
+// Payload of the message by which a receiver asks the sender for help.
+struct ChannelShare {
+  std::uint64_t address;  // of the receiver's buffer
+  std::uint64_t bytes;    // to copy in all
+  std::uint64_t generation;
+};
+
 // State of a channel's request. Owner: the channel, which keeps it with the request for the next operation.
 struct ChannelOperation {
   Channel* channel = nullptr;
@@ -88,6 +95,7 @@ struct ChannelOperation {
   std::size_t moved = 0;       // bytes of a streamed message moved so far
   std::size_t total = 0;       // bytes to move in all
   std::uint64_t receiver = 0;  // cookie of the receiver's request, for a streamed send
+  std::uint64_t address = 0;   // address of the sender's data, for a receive that is helped
   ChannelUser user;
   ChannelOperation* whole = nullptr;  // the pair that contains this operation
   int parts = 0;                      // number of operations of a pair that are in progress
@@ -98,6 +106,9 @@ struct ChannelOperation {
   bool buffered = false;              // true for a persistent buffered send, which sends a copy on each start
   bool on_device = false;             // true if the data is `view` in device memory, and there is no copy of it
   bool registered = false;            // true for host memory that the driver knows
+  bool helped = false;                // receive: the sender has been told where it may write
+  bool unreadable = false;            // receive: a part of the sender's data could not be read
+  bool read_again = false;            // send: the receiver reads again after its first kDone
   Request* by_engine = nullptr;       // the engine's request that moves the data; not null while it is in by_engine_
   std::uint16_t uses = 0;             // number of times that the request has been given back; part of its cookie
   ChannelOperation* next = nullptr;   // next in the list of free operations
@@ -190,6 +201,8 @@ class Channel {
   void arrive_cts(int from, std::uint64_t sender, std::uint64_t receiver, std::size_t bytes);
   void arrive_data(int from, std::uint64_t receiver, std::size_t offset, const std::byte* data, std::size_t bytes);
   void arrive_done(int from, std::uint64_t sender);
+  void arrive_share(int from, std::uint64_t sender, std::uint64_t receiver, const ChannelShare& share);
+  void arrive_shared(int from, std::uint64_t receiver, std::size_t bytes, bool failed);
   void arrive_cancel(int from, std::uint32_t context, std::uint64_t sender);
   void arrive_cancelled(int from, std::uint64_t sender);
   // The receiver of a send has posted a receive for its data with this tag (engine_data.cpp).
@@ -204,7 +217,7 @@ class Channel {
   using Queues = MatcherWith<ApartAccounts>;
   struct Control {
     transport::Header header;
-    std::byte payload[16];
+    std::byte payload[24];
     std::size_t bytes;
     transport::RendezvousData declined;  // data that is declined after this message
   };
@@ -218,6 +231,7 @@ class Channel {
     std::size_t eager_bytes = 0;
     std::size_t chunk = 0;
     transport::Transport* memory = nullptr;
+    bool writable = true;     // false after its memory could not be written
     bool rendezvous = false;  // the transport moves long messages
     bool connected = false;
     bool asked_to_open = false;  // it has been asked to open the channel
@@ -316,6 +330,12 @@ class Channel {
                                      std::size_t bytes);
   void fetch(ChannelOperation& operation, int from, const Envelope& envelope, std::size_t bytes, std::uint64_t sender,
              std::uint64_t address, transport::RendezvousData data);
+  // Asks the sender to stream the data of a matched message.
+  void request_stream(ChannelOperation& operation, std::uint64_t sender);
+  // Begins a copy of the first operation.total bytes in which the sender may help.
+  void share(ChannelOperation& operation, Peer& from, std::uint64_t sender, std::uint64_t address);
+  // Accounts for bytes of a shared copy that either side has claimed.
+  void account_for(ChannelOperation& operation, std::size_t bytes);
   Status send_ready(Peer& to, ChannelOperation& operation, const transport::Header& header);
   // Ends a send unless a receive has matched it: as cancelled, or with Transfer::why.
   void ask_to_cancel(ChannelOperation& operation);
@@ -394,6 +414,7 @@ class Channel {
   std::vector<Unanswered> unanswered_;
   std::atomic<bool> has_unanswered_{false};      // for threads without the lock
   std::vector<std::unique_ptr<Queues>> queues_;  // indexed by the number of the context
+  std::uint32_t generation_ = 0;                 // of the last shared copy
   ChannelOperation* free_ = nullptr;
   std::vector<Unexpected*> spare_;  // records of kSpareBytes
   std::vector<std::unique_ptr<ChannelOperation>> all_;

@@ -1,5 +1,6 @@
 // Long messages that sender and receiver copy together, and every reason that prevents this: the sender or the receiver
-// is late, the sender may not write the receiver's memory, the receiver may not read the sender's.
+// is late, the sender may not write the receiver's memory, the receiver may not read the sender's. Arguments: the reason,
+// and "channel" for a communicator on a channel (HEADRACE_CHANNELS).
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/mman.h>
@@ -19,6 +20,8 @@
 #include "common/flags.hpp"
 
 namespace {
+
+MPI_Comm comm = MPI_COMM_NULL;
 
 constexpr std::size_t kGuard = 4096;
 constexpr std::size_t kSizes[] = {16384, 16385, 32768, 32769, 49152, 65536, 100001, 262144, 1000003, 4194304, 9000001};
@@ -51,11 +54,11 @@ void one_by_one(const check::Environment& mpi, int repeats) {
       for (int from = 0; from < 2; ++from) {
         if (mpi.rank == from) {
           fill(data.data(), bytes, from);
-          CHECK_OK(MPI_Send(data.data(), count, MPI_BYTE, 1 - from, 1, MPI_COMM_WORLD));
+          CHECK_OK(MPI_Send(data.data(), count, MPI_BYTE, 1 - from, 1, comm));
           std::memset(data.data(), 0xaa, data.size());  // the buffer may be reused
         } else {
           std::memset(data.data(), 0xaa, data.size());
-          CHECK_OK(MPI_Recv(data.data(), count, MPI_BYTE, from, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+          CHECK_OK(MPI_Recv(data.data(), count, MPI_BYTE, from, 1, comm, MPI_STATUS_IGNORE));
           check_whole(data.data(), bytes, from);
         }
       }
@@ -88,12 +91,12 @@ void crossing(const check::Environment& mpi, unsigned seed) {
   for (int m = 0; m < kMessages; ++m) {
     const auto at = static_cast<std::size_t>(m);
     CHECK_OK(
-        MPI_Irecv(in[at].data(), static_cast<int>(room[mpi.rank][m]), MPI_BYTE, peer, m, MPI_COMM_WORLD, &requests[m]));
+        MPI_Irecv(in[at].data(), static_cast<int>(room[mpi.rank][m]), MPI_BYTE, peer, m, comm, &requests[m]));
     if (own() % 3 == 0) {
       int flag = 0;
-      CHECK_OK(MPI_Iprobe(peer, 999, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
+      CHECK_OK(MPI_Iprobe(peer, 999, comm, &flag, MPI_STATUS_IGNORE));
     }
-    CHECK_OK(MPI_Isend(out[at].data(), static_cast<int>(out[at].size()), MPI_BYTE, peer, m, MPI_COMM_WORLD,
+    CHECK_OK(MPI_Isend(out[at].data(), static_cast<int>(out[at].size()), MPI_BYTE, peer, m, comm,
                        &requests[kMessages + m]));
   }
   const int code = MPI_Waitall(2 * kMessages, requests, statuses);
@@ -122,16 +125,16 @@ void burst(const check::Environment& mpi, unsigned seed) {
     MPI_Request& request = requests[static_cast<std::size_t>(m)];
     if (mpi.rank == 0) {
       fill(message.data(), bytes, m);
-      CHECK_OK(MPI_Isend(message.data(), static_cast<int>(bytes), MPI_BYTE, 1, 4, MPI_COMM_WORLD, &request));
+      CHECK_OK(MPI_Isend(message.data(), static_cast<int>(bytes), MPI_BYTE, 1, 4, comm, &request));
     } else {
-      CHECK_OK(MPI_Irecv(message.data(), static_cast<int>(bytes), MPI_BYTE, 0, 4, MPI_COMM_WORLD, &request));
+      CHECK_OK(MPI_Irecv(message.data(), static_cast<int>(bytes), MPI_BYTE, 0, 4, comm, &request));
     }
   }
   CHECK_OK(MPI_Waitall(kMessages, requests.data(), MPI_STATUSES_IGNORE));
   if (mpi.rank == 0) {
     for (std::vector<unsigned char>& message : data) std::memset(message.data(), 0xaa, message.size());  // ours again
   }
-  CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
+  CHECK_OK(MPI_Barrier(comm));
   for (int m = 0; mpi.rank == 1 && m < kMessages; ++m) {
     const std::vector<unsigned char>& message = data[static_cast<std::size_t>(m)];
     check_whole(message.data(), message.size() - kGuard, m);
@@ -146,13 +149,13 @@ void receiver_is_away(const check::Environment& mpi) {
     std::vector<unsigned char> data(bytes + kGuard, 0xaa);
     if (mpi.rank == 0) {
       fill(data.data(), bytes, message);
-      CHECK_OK(MPI_Send(data.data(), static_cast<int>(bytes), MPI_BYTE, 1, 5, MPI_COMM_WORLD));
+      CHECK_OK(MPI_Send(data.data(), static_cast<int>(bytes), MPI_BYTE, 1, 5, comm));
       std::memset(data.data(), 0xaa, data.size());  // the buffer is free again
       sent.set(message);
     } else {
       MPI_Request request;
-      CHECK_OK(MPI_Probe(0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-      CHECK_OK(MPI_Irecv(data.data(), static_cast<int>(bytes), MPI_BYTE, 0, 5, MPI_COMM_WORLD, &request));
+      CHECK_OK(MPI_Probe(0, 5, comm, MPI_STATUS_IGNORE));
+      CHECK_OK(MPI_Irecv(data.data(), static_cast<int>(bytes), MPI_BYTE, 0, 5, comm, &request));
       sent.await(0, message);
       CHECK_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
       check_whole(data.data(), bytes, message);
@@ -169,11 +172,11 @@ void sender_is_away(const check::Environment& mpi) {
     if (mpi.rank == 0) {
       fill(data.data(), bytes, message);
       MPI_Request request;
-      CHECK_OK(MPI_Isend(data.data(), static_cast<int>(bytes), MPI_BYTE, 1, 3, MPI_COMM_WORLD, &request));
+      CHECK_OK(MPI_Isend(data.data(), static_cast<int>(bytes), MPI_BYTE, 1, 3, comm, &request));
       received.await(1, message);
       CHECK_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
     } else {
-      CHECK_OK(MPI_Recv(data.data(), static_cast<int>(bytes), MPI_BYTE, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+      CHECK_OK(MPI_Recv(data.data(), static_cast<int>(bytes), MPI_BYTE, 0, 3, comm, MPI_STATUS_IGNORE));
       received.set(message);
       check_whole(data.data(), bytes, message);
     }
@@ -203,11 +206,11 @@ void partly_unreadable(const check::Environment& mpi) {
       CHECK_EQ(data == MAP_FAILED, false);
       fill(data, kBytes, repeat);
       CHECK_EQ(mprotect(data + (kBytes / 8) * static_cast<std::size_t>(repeat), kBytes / 8, PROT_WRITE), 0);
-      CHECK_OK(MPI_Send(data, kBytes, MPI_BYTE, 1, 2, MPI_COMM_WORLD));
+      CHECK_OK(MPI_Send(data, kBytes, MPI_BYTE, 1, 2, comm));
       CHECK_EQ(munmap(data, kBytes), 0);
     } else {
       std::vector<unsigned char> data(kBytes + kGuard, 0xaa);
-      CHECK_OK(MPI_Recv(data.data(), kBytes, MPI_BYTE, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+      CHECK_OK(MPI_Recv(data.data(), kBytes, MPI_BYTE, 0, 2, comm, MPI_STATUS_IGNORE));
       check_whole(data.data(), kBytes, repeat);
     }
   }
@@ -216,12 +219,14 @@ void partly_unreadable(const check::Environment& mpi) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const check::Environment mpi(&argc, &argv, 2);
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  unsigned seed = std::random_device{}();
-  CHECK_OK(MPI_Bcast(&seed, 1, MPI_UNSIGNED, 0, MPI_COMM_WORLD));
-  if (mpi.rank == 0) std::printf("seed %u\n", seed);
   const std::string mode = argc > 1 ? argv[1] : "";
+  const bool on_channel = argc > 2 && std::string(argv[2]) == "channel";
+  const check::Environment mpi(&argc, &argv, 2, on_channel ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
+  CHECK_OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  unsigned seed = std::random_device{}();
+  CHECK_OK(MPI_Bcast(&seed, 1, MPI_UNSIGNED, 0, comm));
+  if (mpi.rank == 0) std::printf("seed %u\n", seed);
 
   one_by_one(mpi, 3);
   for (unsigned round = 0; round < 6; ++round) crossing(mpi, seed + round);
@@ -241,5 +246,6 @@ int main(int argc, char** argv) {
   one_by_one(mpi, 3);
   for (unsigned round = 0; round < 6; ++round) crossing(mpi, seed + 100 + round);
   burst(mpi, seed + 2);
+  CHECK_OK(MPI_Comm_free(&comm));
   return 0;
 }

@@ -40,6 +40,15 @@ void deliver_data(int from, const transport::Header& header, const std::byte* pa
 void deliver_done(int from, const transport::Header& header, const std::byte*, std::size_t) {
   delivering->arrive_done(from, header.words[2]);
 }
+void deliver_share(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
+  ChannelShare share;
+  if (bytes != sizeof share) return drop(from, "a request for help with a message has another length");
+  std::memcpy(&share, payload, sizeof share);
+  delivering->arrive_share(from, header.words[2], header.words[1], share);
+}
+void deliver_shared(int from, const transport::Header& header, const std::byte*, std::size_t) {
+  delivering->arrive_shared(from, header.words[1], header.words[2], header.words[0] >> 32 != 0);
+}
 void deliver_cancel(int from, const transport::Header& header, const std::byte*, std::size_t) {
   delivering->arrive_cancel(from, envelope_of(header).context, header.words[2]);
 }
@@ -71,6 +80,8 @@ void add_handlers(transport::MessageHandlers& handlers) {
   add(Kind::kCts, deliver_cts);
   add(Kind::kData, deliver_data);
   add(Kind::kDone, deliver_done);
+  add(Kind::kShare, deliver_share);
+  add(Kind::kShared, deliver_shared);
   add(Kind::kCancel, deliver_cancel);
   add(Kind::kCancelled, deliver_cancelled);
   add(Kind::kWanted, deliver_wanted);

@@ -1,8 +1,11 @@
 // Messages of a channel: their headers, and the handlers that take them from a transport to the channel.
 //
-//   word 0: kind (8 bits) | unused (24) | context (32) in kEager, kRts and kCancel
-//   word 1: source rank (32) | tag (32) in kEager and kRts; the receiver's cookie in kCts, kData, kWanted and kFailed
-//   word 2: bytes of the message in kEager and kRts; the offset in kData; the sender's cookie in the others
+//   word 0: kind (8 bits) | unused (24) | context (32) in kEager, kRts and kCancel; 1 in a kShared of bytes that could
+//           not be written
+//   word 1: source rank (32) | tag (32) in kEager and kRts; the receiver's cookie in kCts, kData, kShare, kShared,
+//           kWanted and kFailed
+//   word 2: bytes of the message in kEager and kRts, of the part in kShared; the offset in kData; the sender's cookie in
+//           the others
 // A cookie is the address of a Request in the process that created it, with the request's use count. Cookies are
 // checked before they are used: a cookie must be that of a request of this channel that waits for the sending process.
 //
@@ -23,6 +26,8 @@ enum class Kind : std::uint8_t {
   kCts,        // the receiver cannot read the data and requests it as kData; payload: its length (8 bytes)
   kData,       // piece of a message; payload: its bytes
   kDone,       // the receiver has the data
+  kShare,      // the receiver reads the data, and the sender may write a part of it; payload: ChannelShare
+  kShared,     // answer to kShare, unless it came too late: the sender has written the end of the data
   kCancel,     // the sender withdraws a message that has not matched
   kCancelled,  // answer to kCancel: the message had not matched
   kWanted,     // the receiver waits for the data on the engine; payload: the tag of its receive (8 bytes)

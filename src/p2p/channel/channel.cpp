@@ -122,6 +122,9 @@ void Channel::reset(ChannelOperation& operation) {
   operation.buffered = false;
   operation.on_device = false;
   operation.registered = false;
+  operation.helped = false;
+  operation.unreadable = false;
+  operation.read_again = false;
   operation.whole = nullptr;
   operation.parts = 0;
   if (operation.transfer.of != nullptr) operation.transfer = {};
@@ -475,6 +478,7 @@ bool Channel::try_end(std::uint32_t context, Status why) {
     if (request.context_ != context || !open || request.complete()) continue;
     if (request.is_receive_ && each->transfer.active) continue;  // the transport is writing the data
     if (each->by_engine != nullptr) continue;                    // the engine is
+    if (each->helped) continue;                                  // the sender is, and will say so
     if (request.phase_ == Phase::kWaiting) {
       if (!each->transfer.why.ok()) continue;
       each->transfer.of = each.get();

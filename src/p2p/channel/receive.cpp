@@ -6,6 +6,7 @@
 #include "base/lock.hpp"
 #include "p2p/channel.hpp"
 #include "p2p/channel/arrivals.hpp"
+#include "p2p/progress.hpp"
 #include "p2p/core/steps.hpp"
 
 namespace hr::p2p {
@@ -13,6 +14,9 @@ namespace hr::p2p {
 using channel::Kind;
 
 namespace {
+
+// Bytes of a message from which on the help of the sender is worth two more messages.
+constexpr std::size_t kWorthSharing = std::size_t{64} << 10;
 
 // Payload of the record of an unexpected ready-to-send message.
 struct Ready {
@@ -101,12 +105,19 @@ void Channel::fetch(ChannelOperation& operation, int from, const Envelope& envel
     return land(operation, *to, completion, fits, data);
   }
   std::string why = completion.error.ok() ? std::string() : take_detail();
+  const bool readable = to->memory != nullptr && address != channel::kUnreadable;
+  Request& request = *operation.request;
+  // If threads share cores, a sender that helps would compete with the reader for a core.
+  if (readable && fits >= kWorthSharing && !to->over->shared_words(own_).empty() && !cores_are_shared()) {
+    request.completion_ = completion;
+    request.detail_ = std::move(why);
+    operation.total = fits;
+    return share(operation, *to, sender, address);
+  }
   Status fetched = kOk;
   if (fits != 0) {
     const transport::RemotePart part{address, operation.data, fits};
-    fetched = to->memory == nullptr || address == channel::kUnreadable
-                  ? Status(Errc::kUnsupportedOperation)
-                  : to->memory->get(from, nullptr, {&part, 1}, nullptr);
+    fetched = readable ? to->memory->get(from, nullptr, {&part, 1}, nullptr) : Status(Errc::kUnsupportedOperation);
   }
   if (fetched.ok()) {
     control(from, channel::plain(Kind::kDone, 0, sender));
@@ -118,16 +129,20 @@ void Channel::fetch(ChannelOperation& operation, int from, const Envelope& envel
   }
   static_cast<void>(take_detail());
   if (address != channel::kUnreadable) to->memory = nullptr;
-  count_received(stream_, bytes);
-  Request& request = *operation.request;
-  request.phase_ = Request::Phase::kMoving;
   request.proc_ = from;
   request.completion_ = completion;
   request.detail_ = std::move(why);
-  operation.moved = 0;
   operation.total = fits;
-  const std::uint64_t wanted = fits;
-  control(from, channel::plain(Kind::kCts, cookie_of(operation), sender), &wanted, sizeof wanted);
+  count_received(stream_, bytes);
+  request_stream(operation, sender);
+}
+
+void Channel::request_stream(ChannelOperation& operation, std::uint64_t sender) {
+  Request& request = *operation.request;
+  request.phase_ = Request::Phase::kMoving;
+  operation.moved = 0;
+  const std::uint64_t wanted = operation.total;
+  control(request.proc_, channel::plain(Kind::kCts, cookie_of(operation), sender), &wanted, sizeof wanted);
 }
 
 void Channel::land(ChannelOperation& operation, Peer& from, const Completion& completion, std::size_t fits,

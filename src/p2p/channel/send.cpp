@@ -414,7 +414,7 @@ void Channel::arrive_done(int from, std::uint64_t sender) {
   ChannelOperation* operation = operation_of(sender, from, false);
   const bool waits =
       operation != nullptr && operation->request->phase_ == Request::Phase::kWaiting && !operation->transfer.active;
-  if (waits) finish_send(*operation);
+  if (waits && !std::exchange(operation->read_again, false)) finish_send(*operation);
 }
 
 void Channel::arrive_cancelled(int from, std::uint64_t sender) {

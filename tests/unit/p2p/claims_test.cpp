@@ -1,5 +1,5 @@
 // Claims: two sides, or only one, claim every byte of a copy exactly once, at any relative speed.
-#include "p2p/protocol/claims.hpp"
+#include "p2p/core/claims.hpp"
 
 #include <gtest/gtest.h>
 
