@@ -218,7 +218,7 @@ void Job::catch_up() {
 
 // Handles the failure of one rank, which ends the job unless the job continues without the rank.
 void Job::fail_rank(World& world, const Message& ended, int exit_code, const std::string& text) {
-  if (!options_.keep_going) return fail(exit_code, text);
+  if (!options_.keep_going) return end_spawned_alone(world, exit_code, text) ? void() : fail(exit_code, text);
   // Done first, as others wait for the rank.
   if ((ended.numbers[3] & Message::kInitialised) != 0) tell_failed(world, ended.rank, text);
   go_on(exit_code, text);
@@ -226,7 +226,7 @@ void Job::fail_rank(World& world, const Message& ended, int exit_code, const std
 
 void Job::go_on(int exit_code, const std::string& text) {
   catch_up();
-  say(text + "; the others continue (--enable-recovery)");
+  say(text + (options_.keep_going ? "; the others continue (--enable-recovery)" : "; ending its job"));
   if (exit_code_ == 0) exit_code_ = exit_code;
 }
 
@@ -318,6 +318,7 @@ void Job::on_message(World& world, const Message& message) {
     case Kind::kReady:
       return go(world);
     case Kind::kProblem:
+      if (world.spawner && world.finishing) return;  // another host has had a problem before
       if (world.spawner && !world.answered) {
         std::vector<int> failed;
         const std::vector<int> programs = world.tree->plan().appnums();
@@ -448,10 +449,12 @@ void Job::on_host_failed(World& world, const Message& message) {
       (message.numbers[1] == 1 ? "lost host " : "cannot start ranks on host ") + who + ": " + message.text;
   if (world.spawner && !world.answered) {
     refuse_spawn(world, text);
+  } else if (world.spawner && world.finishing) {
+    // Another host has had a problem before.
   } else if (options_.keep_going && world.started && !ending_) {
     for (const int rank : ended) tell_failed(world, rank, text);
     go_on(1, text);
-  } else {
+  } else if (!end_spawned_alone(world, 1, text)) {
     fail(1, text);
   }
   check_end(world);
@@ -464,7 +467,6 @@ void Job::on_ended(World& world, const Message& message) {
   const auto [pid, code, status, flags] = message.numbers;
   const bool initialised = (flags & Message::kInitialised) != 0;
   const bool finalized = (flags & Message::kFinalized) != 0;
-  world.any_finalized |= finalized;
   if (world.spawner && !finalized && !world.finishing) world.failed.push_back(rank);
   if (ending_ || world.finishing || (world.spawner && !world.answered)) {
     // The end of this rank is expected.

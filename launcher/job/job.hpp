@@ -60,6 +60,7 @@ class Job {
     World* world;
     int host;
     int rank;
+    bool reads_ends = false;  // SpawnRequest::reads_ends
   };
   // Ranks that start together.
   struct World {
@@ -74,7 +75,6 @@ class Job {
     bool started = false;
     bool finishing = false;
     bool over = false;
-    bool any_finalized = false;
     std::optional<Spawner> spawner{};  // the spawner of a spawned world
     bool answered = false;             // the spawner has been notified that the world is running, or why it is not
     std::vector<int> failed{};         // ranks of a spawned world that ended without MPI_Finalize
@@ -95,9 +95,11 @@ class Job {
   void answer_spawn(World& spawned, const std::string& line);
   // `failed`: the ranks that could not be started; empty: all of them.
   void refuse_spawn(World& spawned, const std::string& why, std::vector<int> failed = {});
-  // If the world is a spawned one and the job continues after failures, ends only this world and returns true.
+  // If the world is a spawned one and the others continue after its failure, ends only this world and returns true.
   // Otherwise returns false, and ends nothing.
   bool end_spawned_alone(World& world, int exit_code, const std::string& why);
+  // True if the first world is a process that mpiexec has not started (--serve), and does not end.
+  [[nodiscard]] bool serves() const;
   void end_spawned(World& spawned);
   void tell_spawned_ended(World& spawned);
   void on_name(World& world, const Message& message);

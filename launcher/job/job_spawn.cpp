@@ -19,13 +19,14 @@ void Job::reply(const Spawner& to, std::string line) {
 
 void Job::on_spawn(World& world, const Message& message) {
   const int host = world.tree->plan().host_of[static_cast<std::size_t>(message.rank)];
-  const Spawner spawner{&world, host, message.rank};
+  Spawner spawner{&world, host, message.rank};
   const auto refuse = [&](const std::string& why) {
     reply(spawner, "cmd=spawn_result rc=-1 msg=" + boot::escape(why));
   };
   const auto request = decode_spawn(message.text);
   if (ending_) return refuse("the job is ending");
   if (!request || request->programs.empty()) return refuse("the request is not understood");
+  spawner.reads_ends = request->reads_ends;
   JobPlan plan;
   if (!plan_spawn(options_, *request, &plan).ok()) return refuse(take_detail());
   ++spawned_;
@@ -63,8 +64,10 @@ void Job::end_spawned(World& spawned) {
   loop_.after(std::chrono::milliseconds(0), [&spawned] { spawned.tree->down({.kind = Kind::kFinish}); });
 }
 
+bool Job::serves() const { return worlds_.front().tree->plan().adopted >= 0; }
+
 bool Job::end_spawned_alone(World& world, int exit_code, const std::string& why) {
-  if (!options_.keep_going || !world.spawner || ending_) return false;
+  if ((!options_.keep_going && !serves()) || !world.spawner || ending_) return false;
   if (world.finishing) return true;
   world.why_failed = why;
   go_on(exit_code, why);
@@ -73,14 +76,16 @@ bool Job::end_spawned_alone(World& world, int exit_code, const std::string& why)
   return true;
 }
 
-// Notifies the spawner, which may still be waiting for processes of the spawned world.
+// Notifies the spawner, which may still be waiting for processes of the spawned world. Processes that have used MPI may
+// not have connected to it: those of the sessions model do not.
 void Job::tell_spawned_ended(World& spawned) {
-  if (spawned.any_finalized) return;
+  if (!spawned.spawner->reads_ends) return;
   reply(*spawned.spawner,
         "cmd=spawn_ended job=" + spawned.tree->plan().id + told_of(spawned.failed, spawned.why_failed));
 }
 
 void Job::drop_finished() {
+  if (!where_.empty()) return;  // it refers to worlds, and the job ends soon
   for (auto each = worlds_.begin(); each != worlds_.end();) {
     // Standard input and the time limit belong to the first world.
     if (each->number == 0 || !each->over || over_) {

@@ -14,6 +14,8 @@ constexpr std::string_view kPrograms = "totspawns=";
 constexpr const char* kTooLong =
     "programs, arguments and info of one call have more than 4 MB; pass such data by a file or by messages";
 
+constexpr const char* kEscaped = "escaped";  // sent only by Headrace's library
+
 using Fields = std::map<std::string, std::string, std::less<>>;
 
 void write_pairs(const std::vector<KeyValue>& pairs, Writer* writer) {
@@ -39,7 +41,7 @@ Fields fields_of(const std::vector<std::string>& lines) {
     const auto equals = line.find('=');
     if (equals != std::string::npos) fields[line.substr(0, equals)] = line.substr(equals + 1);
   }
-  if (!fields.contains("escaped")) return fields;
+  if (!fields.contains(kEscaped)) return fields;
   for (auto& [name, value] : fields) {
     std::string plain;
     if (boot::unescape(value, &plain)) value = plain;
@@ -85,6 +87,7 @@ std::string encode(const SpawnRequest& request) {
     write_pairs(part.info, &writer);
   }
   write_pairs(request.given, &writer);
+  writer.number(request.reads_ends ? 1 : 0);
   return writer.take();
 }
 
@@ -99,6 +102,7 @@ std::optional<SpawnRequest> decode_spawn(std::string_view bytes) {
     if (part.arguments.empty()) return std::nullopt;
   }
   request.given = read_pairs(&reader);
+  request.reads_ends = reader.number(0, 1) != 0;
   if (!reader.done()) return std::nullopt;
   return request;
 }
@@ -131,6 +135,7 @@ std::optional<SpawnRequest> SpawnLines::end() {
   const int given = count_of(fields, "preput_num");
   part.info = pairs_of(fields, infos, "info_key_", "info_val_");
   good_ = good_ && part.ranks >= 0 && !part.arguments[0].empty() && arguments >= 0 && infos >= 0 && given >= 0;
+  request_.reads_ends = fields.contains(kEscaped);
   if (request_.given.empty()) request_.given = pairs_of(fields, given, "preput_key_", "preput_val_");
   if (part.ranks > 0) request_.programs.push_back(std::move(part));
   if (std::exchange(number_, 0) < std::exchange(programs_, 0)) return std::nullopt;

@@ -27,6 +27,7 @@ struct SpawnRequest {
   };
   std::vector<Part> programs;
   std::vector<KeyValue> given;  // initial pairs of the new job's key-value space
+  bool reads_ends = false;      // the spawner is Headrace's library, which reads unsolicited messages
 };
 
 std::string encode(const SpawnRequest& request);

@@ -31,8 +31,7 @@ std::string host_id() {
   utsname names{};
   ::uname(&names);
   std::string id = names.nodename;
-  std::string boot;
-  if (std::ifstream("/proc/sys/kernel/random/boot_id") >> boot) id += "-" + boot;
+  if (!boot_id().empty()) id += "-" + boot_id();
   return file_safe(id);
 }
 
@@ -85,6 +84,15 @@ void State::close_flags() noexcept {
   node_flags.clear();
 }
 
+const std::string& boot_id() {
+  static const std::string id = [] {
+    std::string read;
+    std::ifstream("/proc/sys/kernel/random/boot_id") >> read;
+    return read;
+  }();
+  return id;
+}
+
 Status init(std::span<const Setting> settings) {
   for (const ProviderRecord* record : provider_list()) {
     if (record->detect()) return init_with(record->create(), record->name, settings);
@@ -99,6 +107,7 @@ Status init_with(std::unique_ptr<Provider> provider, const char* name, std::span
   Hosts hosts;
   HR_TRY(state->provider->connect(&self, &hosts.of_rank));
   self.declared_hosts = self.processes_here != 0;
+  static_cast<void>(boot_id());
   log::set_identity(self.rank, self.size);
   if (self.rank == 0) state->settings = read_settings(settings);
   const bool looks = self.size > 1 && hosts.of_rank.empty();

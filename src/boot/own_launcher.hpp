@@ -20,7 +20,7 @@ class OwnLauncher {
   // Starts mpiexec. Errors: MPI_ERR_SPAWN with the places searched for mpiexec, or the reason why it did not start.
   Status start();
   [[nodiscard]] bool started() const noexcept { return helper_ != nullptr; }
-  [[nodiscard]] Helper& helper() noexcept { return *helper_; }
+  [[nodiscard]] Helper& helper() const noexcept { return *helper_; }
   // Disconnects from mpiexec.
   Status finalize();
 

@@ -4,7 +4,6 @@
 
 #include <charconv>
 #include <cstdlib>
-#include <fstream>
 
 #include "base/knobs.hpp"
 #include "boot/boot.hpp"
@@ -21,12 +20,10 @@ constexpr const char* kNetwork = "n";
 constexpr const char* kSettings = "s";
 
 std::string own_signature() {
-  std::string boot;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
   const std::string& directory = knobs().shm_dir;
   struct stat state{};
   ::stat(directory.c_str(), &state);
-  std::string text = boot + "." + std::to_string(state.st_dev) + "." + std::to_string(state.st_ino);
+  std::string text = boot_id() + "." + std::to_string(state.st_dev) + "." + std::to_string(state.st_ino);
   // One machine may be declared to be several hosts.
   if (identity().declared_hosts) text += ".as" + std::to_string(processes().host_of(processes().self()));
   return text;

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <utility>
 
 #include "base/await_readers.hpp"
 #include "base/knobs.hpp"
@@ -131,8 +132,10 @@ Status connect_to(const std::string& address, int* descriptor) {
 
 // Key of the string that the parent passes to a spawned job.
 constexpr const char* kParent = "headrace-parent";
-// Prefix of the message which says that a spawned job has ended without finalize().
+// Prefix of the message which says that a spawned job has ended.
 constexpr std::string_view kEnded = "cmd=spawn_ended job=";
+// Prefix of the answer to a spawn. It may arrive between another thread's request and the answer to that.
+constexpr std::string_view kSpawnAnswer = "cmd=spawn_result ";
 
 // Adds a line of mcmd=spawn, which launchers other than ours expect unescaped.
 Status add_line(bool escaped, const std::string& name, std::string_view value, std::string* lines) {
@@ -231,49 +234,70 @@ class Pmi1 final : public Helper {
   }
 
   Status fence() override { return call(kEnterBarrier, kLeaveBarrier); }
-  Status begin_fence() override { return send(kEnterBarrier); }
+  Status begin_fence() override {
+    fencing_ = true;
+    return send(kEnterBarrier);
+  }
   Status fence_done(bool* done) override {
     *done = is_answered();
-    return *done ? receive_answer(kEnterBarrier, kLeaveBarrier) : kOk;
+    if (!*done) return kOk;
+    fencing_ = false;
+    return receive_answer(kEnterBarrier, kLeaveBarrier);
   }
 
   // The launcher answers once the processes are running.
   Status begin_spawn(std::span<const SpawnedProgram> programs, std::string_view parent) override {
     std::string lines;
-    spawned_.clear();
-    ended_.clear();
     for (std::size_t at = 0; at < programs.size(); ++at) {
       HR_TRY(add_program(programs[at], programs.size(), at, parent, &lines));
     }
-    return send(lines);
+    HR_TRY(send(lines));
+    ++spawns_;
+    spawn_pending_ = true;
+    return kOk;
   }
-  Status spawn_done(bool* done) override {
-    *done = is_answered();
+  [[nodiscard]] bool spawn_pending() const override { return spawn_pending_; }
+  Status spawn_done(bool* done, SpawnedJob* job) override {
+    take_unsolicited();
+    // Another launcher may answer with a line of another name.
+    if (spawn_answer_.empty() && !fencing_ && is_answered()) {
+      const Status received = receive_line();
+      spawn_pending_ = received.ok();
+      HR_TRY(received);
+      spawn_answer_ = line_;
+    }
+    *done = !spawn_answer_.empty();
     if (!*done) return kOk;
-    HR_TRY(receive_line());
-    if (reply().command() == "spawn_result" && reply().number("rc", -1) == 0) {
-      spawned_ = reply().field("job");
+    spawn_pending_ = false;
+    const std::string line = std::exchange(spawn_answer_, "");
+    const WireMessage answer(line);
+    if (answer.command() == "spawn_result" && answer.number("rc", -1) == 0) {
+      job->id = answer.field("job");
       return kOk;
     }
     std::string why;
-    ended_.assign(1, {"", numbers_in(reply().field("failed")), ""});
-    if (!own_launcher_ || !unescape(reply().field("msg"), &why) || why.empty()) why = without_secrets(line_);
+    job->refused = numbers_in(answer.field("failed"));
+    if (!own_launcher_ || !unescape(answer.field("msg"), &why) || why.empty()) why = without_secrets(line);
     return fail(Errc::kSpawn, "the launcher could not start the processes: %s", why.c_str());
   }
-
-  Status spawned_status() override {
-    take_unsolicited();
-    const Ended* const ended = spawned_ended();
-    if (spawned_.empty() || ended == nullptr) return kOk;
-    if (!ended->why.empty()) return fail(Errc::kSpawn, "the processes have ended: %s", ended->why.c_str());
-    return fail(Errc::kSpawn, "the processes have ended without MPI_Init: they may not be MPI programs");
+  void end_spawn() override {
+    if (--spawns_ == 0) ended_.clear();
   }
 
-  std::vector<int> spawned_failures(bool* known) override {
+  Status spawned_status(const SpawnedJob& job) override {
     take_unsolicited();
-    const Ended* const ended = spawned_ended();
-    *known = !own_launcher_ || spawned_.empty() || ended != nullptr;
-    return ended != nullptr ? ended->failed : std::vector<int>();
+    const Ended* const ended = end_of(job);
+    if (ended == nullptr) return kOk;
+    if (!ended->why.empty()) return fail(Errc::kSpawn, "the processes have ended: %s", ended->why.c_str());
+    return fail(Errc::kSpawn,
+                "the processes have ended without MPI_Init: they may not be MPI programs, or use only sessions");
+  }
+
+  std::vector<int> spawned_failures(const SpawnedJob& job, bool* known) override {
+    take_unsolicited();
+    const Ended* const ended = end_of(job);
+    *known = !own_launcher_ || job.id.empty() || ended != nullptr;
+    return ended != nullptr ? ended->failed : job.refused;
   }
 
   Status parent_port(std::string* port) override {
@@ -389,32 +413,43 @@ class Pmi1 final : public Helper {
     return ::poll(&state, 1, 0) == 1 && ::recv(socket_, &next, 1, MSG_PEEK | MSG_DONTWAIT) <= 0;
   }
 
-  // Removes unsolicited messages of Headrace's launcher from the received text, and handles them.
+  // Removes from the received text, and handles, messages that may arrive while the answer to another request is
+  // expected.
   void take_unsolicited() {
     char chunk[4096];
     ssize_t count = 0;
     while ((count = ::recv(socket_, chunk, sizeof chunk, MSG_DONTWAIT)) > 0) {
       received_.append(chunk, static_cast<std::size_t>(count));
     }
-    for (std::size_t at = 0; (at = received_.find(kEnded, at)) != std::string::npos;) {
-      const auto end = received_.find('\n', at);
-      if (end == std::string::npos || (at != 0 && received_[at - 1] != '\n')) return;
-      take_ended(std::string_view(received_).substr(at, end - at));
-      received_.erase(at, end + 1 - at);
+    for (std::size_t at = 0, end = 0; (end = received_.find('\n', at)) != std::string::npos;) {
+      if (take_apart(std::string_view(received_).substr(at, end - at))) {
+        received_.erase(at, end + 1 - at);
+      } else {
+        at = end + 1;
+      }
     }
   }
 
+  // Returns true if the line does not answer the request of this call.
+  bool take_apart(std::string_view line) {
+    const bool ends = line.starts_with(kEnded), answers = spawn_pending_ && line.starts_with(kSpawnAnswer);
+    if (ends) take_ended(line);
+    if (answers) spawn_answer_ = line;
+    return ends || answers;
+  }
+
   void take_ended(std::string_view line) {
+    if (spawns_ == 0) return;
     const WireMessage message(line);
     Ended ended{std::string(message.field("job")), numbers_in(message.field("failed")), ""};
     static_cast<void>(unescape(message.field("msg"), &ended.why));
     ended_.push_back(std::move(ended));
   }
 
-  // Returns null if the job that was spawned last has not ended, as far as this process knows.
-  [[nodiscard]] const Ended* spawned_ended() const {
-    const auto found = std::ranges::find(ended_, spawned_, &Ended::job);
-    return found != ended_.end() ? &*found : nullptr;
+  // Returns null if the job has not ended, as far as this process knows.
+  [[nodiscard]] const Ended* end_of(const SpawnedJob& job) const {
+    const auto found = std::ranges::find(ended_, job.id, &Ended::job);
+    return !job.id.empty() && found != ended_.end() ? &*found : nullptr;
   }
 
   // Receives the answer to a request about a service name.
@@ -551,8 +586,7 @@ class Pmi1 final : public Helper {
       if (const auto end = received_.find('\n'); end != std::string::npos) {
         line_ = received_.substr(0, end);
         received_.erase(0, end + 1);
-        if (!line_.starts_with(kEnded)) return kOk;
-        take_ended(line_);
+        if (!take_apart(line_)) return kOk;
         continue;
       }
       char chunk[4096];
@@ -571,8 +605,11 @@ class Pmi1 final : public Helper {
   std::string space_;
   std::string generation_;  // suffix of the keys
   int resumed_ = 0;
-  std::string spawned_;  // the job that was spawned last, if Headrace's launcher names it; empty if it refused
-  // Jobs that have ended since the last spawn began. The message about a job may arrive before the answer that names
+  bool fencing_ = false;        // between begin_fence() and the answer
+  bool spawn_pending_ = false;  // between begin_spawn() and the answer
+  std::string spawn_answer_;    // the answer, until spawn_done() returns it
+  int spawns_ = 0;              // calls of begin_spawn() without their end_spawn()
+  // Jobs that have ended since there are such calls. The message about a job may arrive before the answer that names
   // the job, and messages about several jobs in any order.
   std::vector<Ended> ended_;
   std::string line_;      // last line received

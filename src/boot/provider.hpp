@@ -54,9 +54,11 @@ class Provider {
   // See spawning.hpp. By default the launcher supports neither spawning nor publishing: requests fail, and
   // parent_port() returns an empty string.
   virtual Status begin_spawn(std::span<const SpawnedProgram> programs, std::string_view parent);
-  virtual Status spawn_done(bool* done);
-  virtual Status spawned_status() { return kOk; }
-  virtual std::vector<int> spawned_failures(bool* known) {
+  [[nodiscard]] virtual bool spawn_pending() const { return false; }
+  virtual Status spawn_done(bool* done, SpawnedJob* job);
+  virtual void end_spawn() {}
+  virtual Status spawned_status(const SpawnedJob& /*job*/) { return kOk; }
+  virtual std::vector<int> spawned_failures(const SpawnedJob& /*job*/, bool* known) {
     *known = true;
     return {};
   }

@@ -65,9 +65,15 @@ class Singleton final : public Provider {
     HR_TRY(launcher_.start());
     return launcher_.helper().begin_spawn(programs, parent);
   }
-  Status spawn_done(bool* done) override { return launcher_.helper().spawn_done(done); }
-  Status spawned_status() override { return launcher_.helper().spawned_status(); }
-  std::vector<int> spawned_failures(bool* known) override { return launcher_.helper().spawned_failures(known); }
+  [[nodiscard]] bool spawn_pending() const override {
+    return launcher_.started() && launcher_.helper().spawn_pending();
+  }
+  Status spawn_done(bool* done, SpawnedJob* job) override { return launcher_.helper().spawn_done(done, job); }
+  void end_spawn() override { launcher_.helper().end_spawn(); }
+  Status spawned_status(const SpawnedJob& job) override { return launcher_.helper().spawned_status(job); }
+  std::vector<int> spawned_failures(const SpawnedJob& job, bool* known) override {
+    return launcher_.helper().spawned_failures(job, known);
+  }
   Status publish(std::string_view service, std::string_view port) override {
     HR_TRY(launcher_.start());
     return launcher_.helper().publish(service, port);

@@ -24,7 +24,7 @@ Status check_service(std::string_view service, Errc error) {
 Status Provider::begin_spawn(std::span<const SpawnedProgram> /*programs*/, std::string_view /*parent*/) {
   return none(Errc::kSpawn, "start processes");
 }
-Status Provider::spawn_done(bool* done) {
+Status Provider::spawn_done(bool* done, SpawnedJob* /*job*/) {
   *done = true;
   return none(Errc::kSpawn, "start processes");
 }
@@ -43,9 +43,13 @@ Status Provider::look_up(std::string_view /*service*/, std::string* /*port*/) {
 Status begin_spawn(std::span<const SpawnedProgram> programs, std::string_view parent) {
   return provider().begin_spawn(programs, parent);
 }
-Status spawned_status() { return provider().spawned_status(); }
-std::vector<int> spawned_failures(bool* known) { return provider().spawned_failures(known); }
-Status spawn_done(bool* done) { return provider().spawn_done(done); }
+bool spawn_pending() { return provider().spawn_pending(); }
+Status spawn_done(bool* done, SpawnedJob* job) { return provider().spawn_done(done, job); }
+void end_spawn() { provider().end_spawn(); }
+Status spawned_status(const SpawnedJob& job) { return provider().spawned_status(job); }
+std::vector<int> spawned_failures(const SpawnedJob& job, bool* known) {
+  return provider().spawned_failures(job, known);
+}
 Status parent_port(std::string* port) { return provider().parent_port(port); }
 Status publish(std::string_view service, std::string_view port) {
   HR_TRY(check_service(service, Errc::kService));

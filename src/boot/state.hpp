@@ -32,6 +32,10 @@ struct State {
 // init() with this provider, for tests.
 Status init_with(std::unique_ptr<Provider> provider, const char* name, std::span<const Setting> settings);
 
+// Returns the number that the system has drawn at its start; empty if it cannot be read. init() reads it, as a later
+// call may find no free descriptor.
+[[nodiscard]] const std::string& boot_id();
+
 // Returns the chosen provider; valid between init() and finalize().
 [[nodiscard]] Provider& provider() noexcept;
 

@@ -22,6 +22,8 @@ Status connect_groups(const transport::PeerGroups& groups);
 // Called once all processes of the two groups of that name have reported that they are connected. If one has ended
 // since, operations with it fail.
 void confirm(std::string_view groups);
+// Called instead of confirm() if a process of either group failed to connect: closes the paths of connect_groups().
+void abandon(std::string_view groups);
 // Disconnects processes with which no operation is pending and for which no call waits.
 void disconnect(std::span<const int> procs);
 

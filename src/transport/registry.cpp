@@ -310,11 +310,14 @@ Status connect_groups(const Job& job, const PeerGroups& groups) {
   return kOk;
 }
 
-void disconnect(std::span<const int> procs, bool asleep) {
+namespace {
+
+template <class IsOver>
+void close_if(IsOver&& is_over, bool asleep) {
   if (state == nullptr) return;
   if (!asleep) state->disconnected.clear();
   for (auto each = state->owned.begin(); each != state->owned.end();) {
-    if (!(*each)->disconnect(procs)) {
+    if (!is_over(**each)) {
       ++each;
       continue;
     }
@@ -323,6 +326,16 @@ void disconnect(std::span<const int> procs, bool asleep) {
     if (asleep) state->disconnected.push_back(std::move(*each));
     each = state->owned.erase(each);
   }
+}
+
+}  // namespace
+
+void disconnect(std::span<const int> procs, bool asleep) {
+  close_if([procs](Transport& each) { return each.disconnect(procs); }, asleep);
+}
+
+void abandon(std::string_view groups, bool asleep) {
+  close_if([groups](const Transport& each) { return each.connects(groups); }, asleep);
 }
 
 std::span<Transport* const> active() noexcept {

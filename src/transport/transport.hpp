@@ -290,9 +290,11 @@ class Transport {
   virtual Status describe(std::string* /*address*/) { return kOk; }
   // Makes that process reachable at the address that its describe() returned.
   virtual Status set_peer_address(int /*proc*/, const std::string& /*address*/) { return Errc::kUnsupportedOperation; }
-  // All processes of the two groups of that name (PeerGroups) have reported that they are connected. A transport that
-  // was created for these groups then knows that a process which it does not find has ended.
-  virtual void confirm(std::string_view /*groups*/) {}
+  // True if this transport was created for the two groups of that name (PeerGroups).
+  [[nodiscard]] virtual bool connects(std::string_view /*groups*/) const { return false; }
+  // Called if connects(groups) and all processes of both groups have reported that they are connected: a process that
+  // is not found has ended.
+  virtual void confirm() {}
   // Ends all communication with these processes, each of which also disconnects from this process, or fails; waits for
   // them if their paths require it. True if none of the processes for which this transport was created is left.
   virtual bool disconnect(std::span<const int> /*procs*/) { return false; }
@@ -380,6 +382,9 @@ Status connect_groups(const Job& job, const PeerGroups& groups);
 // Disconnects these processes, with which no message is pending. active() may return other transports afterwards.
 // `asleep`: a thread may sleep in one of the transports, which is then kept for a while.
 void disconnect(std::span<const int> procs, bool asleep);
+// Closes the transport that connect_groups() has created for groups of that name, because other processes of them
+// failed to connect. `asleep` and active(): as for disconnect().
+void abandon(std::string_view groups, bool asleep);
 
 std::span<Transport* const> active() noexcept;
 // `then`: called before the transports are destroyed, once no process of the job sends anything more between hosts, and

@@ -260,19 +260,17 @@ Status tell_status(const Members& members, int leader, Status at_leader) {
   return tell(members, leader, at_leader, &none);
 }
 
-Status connect_groups(const Members& members, int leader, Status at_leader, Line* line, Ref<Group> local,
-                      const Ref<Errhandler>& errhandler, Ref<Communicator>* result) {
-  HR_TRY(tell_status(members, leader, at_leader));
+namespace {
+
+// Connects this process to the other side, and waits until all processes of both sides have done so.
+Status connect_sides(const Members& members, int leader, Line* line, const GroupInfo& own, const GroupInfo& other,
+                     Sides* sides) {
   const bool leads = members.me == leader;
-  GroupInfo own{random_number(), leader, {}};
-  GroupInfo other;
-  HR_TRY(exchange_info(members, leader, line, false, &own, &other));
-  if (wants_network(own, other)) HR_TRY(exchange_info(members, leader, line, true, &own, &other));
-  Sides sides;
-  const Status connected = connect_peers(own, other, &sides);
+  const Status connected = connect_peers(own, other, sides);
   // No process continues before all processes of both sides are connected.
   const Status all = require_all(members, connected);
   std::string why = all.ok() ? "" : take_detail();
+  Status at_leader = kOk;
   if (leads) {
     Blob good;
     const char word = all.ok() ? 1 : 0;
@@ -286,8 +284,27 @@ Status connect_groups(const Members& members, int leader, Status at_leader, Line
     set_detail(std::move(why));
     return all;
   }
+  return tell_status(members, leader, at_leader);
+}
+
+}  // namespace
+
+Status connect_groups(const Members& members, int leader, Status at_leader, Line* line, Ref<Group> local,
+                      const Ref<Errhandler>& errhandler, Ref<Communicator>* result) {
   HR_TRY(tell_status(members, leader, at_leader));
-  if (!sides.name.empty()) p2p::confirm(sides.name);
+  GroupInfo own{random_number(), leader, {}};
+  GroupInfo other;
+  HR_TRY(exchange_info(members, leader, line, false, &own, &other));
+  if (wants_network(own, other)) HR_TRY(exchange_info(members, leader, line, true, &own, &other));
+  Sides sides;
+  const Status connected = connect_sides(members, leader, line, own, other, &sides);
+  if (!connected.ok()) {
+    std::string why = take_detail();
+    p2p::abandon(sides.name);
+    set_detail(std::move(why));
+    return connected;
+  }
+  p2p::confirm(sides.name);
   const Bridge bridge{leader, sides.theirs[static_cast<std::size_t>(other.leader)],
                       kBootstrapNumber * kContextSpacing + kLeaderContext, sides.tag};
   return join_groups(members, bridge, std::move(sides.theirs), std::move(local), errhandler, result);

@@ -58,27 +58,40 @@ Status check_may_send(const Communicator& comm) { return p2p::may_send(comm.cont
 // Progress of a spawn.
 enum class Stage : std::uint8_t { kRefusedHere, kAskedFor, kStarted };
 
+// The job of one call of spawn(), at the root.
+struct Asked {
+  Asked() = default;
+  ~Asked() {
+    if (stage != Stage::kRefusedHere) boot::end_spawn();
+  }
+  Asked(const Asked&) = delete;
+
+  Stage stage = Stage::kRefusedHere;
+  boot::SpawnedJob job;
+};
+
 // Called at the root: starts the programs, and waits until their first process connects.
-Status start(const Communicator& comm, const std::vector<boot::SpawnedProgram>& programs, Stage* stage,
+Status start(const Communicator& comm, const std::vector<boot::SpawnedProgram>& programs, Asked* asked,
              std::unique_ptr<boot::Channel>* channel) {
   boot::Port port;
   HR_TRY(port.open(accepts_remote_processes() || names_hosts(programs)));
+  wait_outside([] { return !boot::spawn_pending(); });  // that of another thread
   HR_TRY(boot::begin_spawn(programs, port.name()));
-  *stage = Stage::kAskedFor;
+  asked->stage = Stage::kAskedFor;
   Status status = kOk;
   bool done = false;
   wait_outside([&] {
-    status = boot::spawn_done(&done);
+    status = boot::spawn_done(&done, &asked->job);
     return done || !status.ok();
   });
   HR_TRY(status);
   wait_outside([&] {
     *channel = port.accept();
-    if (*channel == nullptr) status = boot::spawned_status();
+    if (*channel == nullptr) status = boot::spawned_status(asked->job);
     if (*channel == nullptr && status.ok()) status = check_may_send(comm);
     return *channel != nullptr || !status.ok();
   });
-  if (status.ok()) *stage = Stage::kStarted;
+  if (status.ok()) asked->stage = Stage::kStarted;
   return status;
 }
 
@@ -162,14 +175,14 @@ Status call_port(const Communicator& comm, const std::string& name, double secon
 
 // Called after a failed spawn, on every member: sets the error codes of the processes that failed, or of all if it is
 // not known which failed. A process may end a little later than the connection to it, so the root waits a while.
-void note_failures(Communicator& comm, int root, Stage stage, Status code, std::vector<int>* codes) {
+void note_failures(Communicator& comm, int root, const Asked& asked, Status code, std::vector<int>* codes) {
   Blob told;
-  if (comm.rank() == root && stage != Stage::kRefusedHere) {
+  if (comm.rank() == root && asked.stage != Stage::kRefusedHere) {
     bool known = false;
     std::vector<int> failed;
-    const double end = now_seconds() + (stage == Stage::kStarted ? kFailuresLimit : 0);
+    const double end = now_seconds() + (asked.stage == Stage::kStarted ? kFailuresLimit : 0);
     wait_outside([&] {
-      failed = boot::spawned_failures(&known);
+      failed = boot::spawned_failures(asked.job, &known);
       return known || now_seconds() > end;
     });
     told.resize(failed.size() * sizeof(int));
@@ -193,10 +206,10 @@ Status spawn(Communicator& comm, int root, Status at_root, const std::vector<boo
   HR_TRY(check_intra(comm));
   std::unique_ptr<boot::Channel> channel;
   Blob told;
-  Stage stage = Stage::kRefusedHere;
+  Asked asked;
   const bool is_root = comm.rank() == root;
   if (is_root) {
-    if (at_root.ok()) at_root = start(comm, programs, &stage, &channel);
+    if (at_root.ok()) at_root = start(comm, programs, &asked, &channel);
     const int count = std::accumulate(programs.begin(), programs.end(), 0,
                                       [](int sum, const boot::SpawnedProgram& each) { return sum + each.processes; });
     const int words[2] = {count, at_root.code()};
@@ -213,7 +226,7 @@ Status spawn(Communicator& comm, int root, Status at_root, const std::vector<boo
   const Status connected = connect_over(comm, root, at_root, std::move(channel), result);
   if (connected.ok()) return kOk;
   std::string why = take_detail();
-  note_failures(comm, root, stage, words[1] == 0 ? Status(Errc::kSpawn) : Status::from_code(words[1]), codes);
+  note_failures(comm, root, asked, words[1] == 0 ? Status(Errc::kSpawn) : Status::from_code(words[1]), codes);
   set_detail(std::move(why));
   // If the children were started but did not connect, the error is MPI_ERR_SPAWN, unless a member of this group has
   // failed.

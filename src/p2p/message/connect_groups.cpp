@@ -35,6 +35,19 @@ void renew(std::span<const int> procs) {
   if (!lost.empty()) disconnect(lost);
 }
 
+void forget_path(Peer& peer, int proc) {
+  for (const Rendezvous* each : protocols()) {
+    if (each->disconnect != nullptr) each->disconnect(proc);
+  }
+  // The record may be listed as busy, so it is kept.
+  peer.connected = false;
+  peer.plain_below = 0;
+  peer.transport = nullptr;
+  peer.memory = nullptr;
+  peer.has_our_locality = false;
+  peer.locality = 0;
+}
+
 }  // namespace
 
 Status describe(bool make, std::string* address) {
@@ -53,24 +66,31 @@ Status connect_groups(const transport::PeerGroups& groups) {
 }
 
 void confirm(std::string_view groups) {
-  for (transport::Transport* each : transport::active()) each->confirm(groups);
+  for (transport::Transport* each : transport::active()) {
+    if (each->connects(groups)) each->confirm();
+  }
+}
+
+void abandon(std::string_view groups) {
+  Engine& state = *engine();
+  for (const transport::Transport* each : transport::active()) {
+    if (!each->connects(groups)) continue;
+    for (int proc = 0; proc < boot::processes().size(); ++proc) {
+      Peer& peer = peer_of(proc);
+      if (&peer != &state.unconnected && (peer.transport == each || peer.memory == each)) forget_path(peer, proc);
+    }
+  }
+  state.sleeper.end_listener();
+  state.sleeper.wake();
+  transport::abandon(groups, state.sleeper.in_use());
+  list_transports();
 }
 
 void disconnect(std::span<const int> procs) {
   Engine& state = *engine();
   for (const int proc : procs) {
     Peer& peer = peer_of(proc);
-    if (&peer == &state.unconnected) continue;
-    for (const Rendezvous* each : protocols()) {
-      if (each->disconnect != nullptr) each->disconnect(proc);
-    }
-    // The record may be listed as busy, so it is kept.
-    peer.connected = false;
-    peer.plain_below = 0;
-    peer.transport = nullptr;
-    peer.memory = nullptr;
-    peer.has_our_locality = false;
-    peer.locality = 0;
+    if (&peer != &state.unconnected) forget_path(peer, proc);
   }
   state.sleeper.end_listener();
   state.sleeper.wake();  // wakes threads that sleep in a transport that may be closed

@@ -609,7 +609,8 @@ class Between final : public Shm {
       check_presence();
     return moved;
   }
-  void confirm(std::string_view groups) override { all_joined_ = all_joined_ || path_ == path_of(groups); }
+  [[nodiscard]] bool connects(std::string_view groups) const override { return path_ == path_of(groups); }
+  void confirm() override { all_joined_ = true; }
   bool disconnect(std::span<const int> procs) override {
     bool disconnected = false;
     for (const int proc : procs) {

@@ -1,5 +1,6 @@
 // Programs that connect (MPI 5.0 sections 11.9 and 11.10): within a job, and between two separately started jobs. Run
 // as "connect CASE [file]".
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -92,6 +93,50 @@ void call(const std::string& file) {
     family::use(inter, false);
     CHECK_OK(round == 2 ? MPI_Comm_free(&inter) : MPI_Comm_disconnect(&inter));
   }
+}
+
+// As above, but the first connection fails: the last process of the second job has no descriptor left. Nothing of it
+// may remain, as the next one connects the same processes.
+void second_serve(const std::string& file) {
+  CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+  char port[MPI_MAX_PORT_NAME] = "";
+  const bool leads = rank_in(MPI_COMM_WORLD) == 0;
+  if (leads) {
+    CHECK_OK(MPI_Open_port(MPI_INFO_NULL, port));
+    std::ofstream(file + ".new") << port;
+    std::filesystem::rename(file + ".new", file);
+  }
+  MPI_Comm inter = MPI_COMM_NULL;
+  CHECK_CLASS(MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter), MPI_ERR_OTHER);
+  CHECK_OK(MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter));
+  family::use(inter, true);
+  CHECK_OK(MPI_Comm_disconnect(&inter));
+  if (leads) CHECK_OK(MPI_Close_port(port));
+}
+
+void second_call(const std::string& file) {
+  CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+  const int rank = rank_in(MPI_COMM_WORLD);
+  std::string port;
+  if (rank == 0) {
+    while (!std::filesystem::exists(file)) ::usleep(1000);
+    std::getline(std::ifstream(file), port);
+    std::filesystem::remove(file);
+  }
+  rlimit limit{};
+  CHECK_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
+  if (rank == size_of(MPI_COMM_WORLD) - 1) {
+    const int lowest = ::dup(STDERR_FILENO);  // all descriptors below are in use
+    ::close(lowest);
+    const rlimit none{static_cast<rlim_t>(lowest), limit.rlim_max};
+    CHECK_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  }
+  MPI_Comm inter = MPI_COMM_NULL;
+  CHECK_CLASS(MPI_Comm_connect(port.c_str(), MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter), MPI_ERR_OTHER);
+  CHECK_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
+  CHECK_OK(MPI_Comm_connect(port.c_str(), MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter));
+  family::use(inter, false);
+  CHECK_OK(MPI_Comm_disconnect(&inter));
 }
 
 // Two processes join over a socket, which they can reuse afterwards.
@@ -309,6 +354,8 @@ int main(int argc, char** argv) {
   if (part == "within") within();
   if (part == "serve") serve(file);
   if (part == "call") call(file);
+  if (part == "second_serve") second_serve(file);
+  if (part == "second_call") second_call(file);
   if (part == "join") join(file);
   if (part == "errors") errors();
   if (part == "loses") loses(std::atoi(argv[2]));

@@ -273,6 +273,20 @@ void errors() {
   CHECK_OK(MPI_Comm_disconnect(&inter));
 }
 
+// The program exists only on this host; processes on the hosts h2, h3... are to execute it.
+void missing(int hosts) {
+  CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+  const std::string copy = std::filesystem::temp_directory_path() / ("hr_only_here." + std::to_string(::getpid()));
+  std::filesystem::copy_file(own_path(), copy);
+  std::map<std::string, std::string> hints;
+  for (int host = 2; host < 2 + hosts; ++host) hints["host"] += (host == 2 ? "h" : ",h") + std::to_string(host) + ":1";
+  refuses(copy.c_str(), hosts, hints, "hr_only_here");
+  std::filesystem::remove(copy);
+  MPI_Comm inter = spawn(MPI_COMM_WORLD, 0, "child", hosts, hints);
+  family::use(inter, true);
+  CHECK_OK(MPI_Comm_disconnect(&inter));
+}
+
 // With --enable-recovery: rank 1 of three children ends before MPI_Init. `how`: it "exits" with a code, "leaves" with
 // 0, or "dies".
 void fails(const std::string& how) {
@@ -386,6 +400,7 @@ int main(int argc, char** argv) {
   if (part == "fails") fails(words.at(1));
   if (part == "leave") leave(words.at(1));
   if (part == "mourn") mourn();
+  if (part == "missing") missing(children);
   if (part == "elsewhere") {
     // Until this job spawns on another host, it uses no transport except perhaps shared memory.
     MPI_Comm inter = spawn(MPI_COMM_WORLD, 0, "child", children, {{"host", "h2:" + std::to_string(children)}});

@@ -16,8 +16,8 @@
 namespace hr::boot {
 namespace {
 
-// Replies to each line with answers[command]; an unknown command ends the conversation. Reads a request to spawn up to
-// its last line, "endcmd", which counts as a command.
+// Replies to each line with answers[command]: empty means no reply; an unknown command ends the conversation. Reads a
+// request to spawn up to its last line, "endcmd", which counts as a command.
 class ScriptedLauncher {
  public:
   explicit ScriptedLauncher(std::map<std::string, std::string> answers) : answers_(std::move(answers)) {
@@ -49,6 +49,7 @@ class ScriptedLauncher {
         auto answer = answers_.find(line);
         if (answer == answers_.end() && line.size() > 4) answer = answers_.find(line.substr(4, line.find(' ') - 4));
         if (answer == answers_.end()) return static_cast<void>(::close(server));
+        if (answer->second.empty()) continue;
         // Sends the line in two pieces, because it may arrive in parts.
         const std::string text = answer->second + "\n";
         EXPECT_GE(::send(server, text.data(), 3, MSG_NOSIGNAL), 0);
@@ -180,14 +181,46 @@ TEST(Pmi1, TheEndOfASpawnedJobIsNotedWheneverItIsReported) {
     ASSERT_TRUE(init().ok()) << take_detail();
     const SpawnedProgram program{"./child", {}, 2, {}};
     ASSERT_TRUE(begin_spawn({&program, 1}, "port").ok()) << take_detail();
-    for (bool done = false; !done;) ASSERT_TRUE(spawn_done(&done).ok()) << take_detail();
-    EXPECT_FALSE(spawned_status().ok());
+    SpawnedJob job;
+    for (bool done = false; !done;) ASSERT_TRUE(spawn_done(&done, &job).ok()) << take_detail();
+    EXPECT_FALSE(spawned_status(job).ok());
     EXPECT_EQ(take_detail(), "the processes have ended: killed");
     bool known = false;
-    EXPECT_EQ(spawned_failures(&known), std::vector<int>{1});
+    EXPECT_EQ(spawned_failures(job, &known), std::vector<int>{1});
     EXPECT_TRUE(known);
+    end_spawn();
     ASSERT_TRUE(finalize().ok());
   }
+}
+
+// Other threads make requests while a spawn waits for its answer, which may arrive before theirs.
+TEST(Pmi1, TheAnswerToASpawnMayArriveWithinAnotherRequest) {
+  auto answers = friendly();
+  answers["endcmd"] = "";
+  answers["lookup_name"] =
+      "cmd=spawn_ended job=old failed=0\ncmd=spawn_result rc=0 job=new\ncmd=lookup_result rc=0 port=here";
+  answers["barrier_in"] = "cmd=spawn_ended job=new failed=1\ncmd=barrier_out rc=0";
+  ScriptedLauncher launcher(answers);
+  ASSERT_TRUE(init().ok()) << take_detail();
+  const SpawnedProgram program{"./child", {}, 2, {}};
+  SpawnedJob job, other;
+  bool done = true;
+  ASSERT_TRUE(begin_spawn({&program, 1}, "port").ok()) << take_detail();
+  ASSERT_TRUE(spawn_done(&done, &job).ok() && !done && spawn_pending());
+  std::string port;
+  ASSERT_TRUE(look_up("service", &port).ok()) << take_detail();
+  EXPECT_EQ(port, "here");
+  ASSERT_TRUE(spawn_done(&done, &job).ok() && done && !spawn_pending()) << take_detail();
+  EXPECT_TRUE(spawned_status(job).ok()) << "the job that has ended is another one";
+  // The next spawn begins while the first one still waits for its processes; the fence's answer is not the spawn's.
+  ASSERT_TRUE(begin_spawn({&program, 1}, "port").ok() && begin_fence().ok()) << take_detail();
+  while (spawned_status(job).ok()) ASSERT_TRUE(spawn_done(&done, &other).ok() && !done) << take_detail();
+  static_cast<void>(take_detail());
+  for (done = false; !done;) ASSERT_TRUE(fence_done(&done).ok()) << take_detail();
+  EXPECT_TRUE(spawn_pending());
+  end_spawn();
+  end_spawn();
+  ASSERT_TRUE(finalize().ok());
 }
 
 TEST(Pmi1, ARefusalQuotesTheLauncher) {

@@ -41,10 +41,11 @@ TEST(BetweenJobs, APeerThatEndedBeforeThisProcessJoinedHasFailed) {
   };
   progress(*transport, kSeconds);
   // Another connection to one of its processes is complete.
-  transport->confirm(others.name);
+  EXPECT_TRUE(transport->connects(groups.name) && !transport->connects(others.name));
+  other->confirm();
   progress(*transport, kSeconds);
   EXPECT_TRUE(failed.empty());
-  transport->confirm(groups.name);
+  transport->confirm();
   progress(*transport, 20);
   EXPECT_EQ(failed, (std::vector<int>{peer, second}));
   EXPECT_NE(why.find("did not join"), std::string::npos) << why;
