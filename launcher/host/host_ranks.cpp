@@ -343,7 +343,8 @@ void HostRanks::end(Rank& rank, const siginfo_t& information) {
   if (rank.in_background) loop_.cancel(rank.background_limit);
   catch_up(rank);
   const int flags = (pmi_->initialised(rank.number) ? Message::kInitialised : 0) |
-                    (pmi_->finalized(rank.number) ? Message::kFinalized : 0) | rank.crash << Message::kCrashShift;
+                    (pmi_->finalized(rank.number) ? Message::kFinalized : 0) |
+                    (pmi_->used_world(rank.number) ? Message::kUsedWorld : 0) | rank.crash << Message::kCrashShift;
   post(Message::Kind::kEnded, rank, {rank.pid, information.si_code, information.si_status, flags});
 }
 

@@ -122,6 +122,7 @@ void PmiServer::handle_line(int rank, std::string_view line) {
     enter_barrier(rank);
   } else if (command == "finalize") {
     own.finalized = true;
+    own.used_world = own.used_world || message.number("sessions", 0) == 0;  // the field is Headrace's
     callbacks_.send(rank, "cmd=finalize_ack rc=0");
   } else if (command == "abort") {
     callbacks_.abort(rank, message.number("exitcode", 1));

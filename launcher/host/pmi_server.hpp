@@ -76,6 +76,8 @@ class PmiServer {
 
   [[nodiscard]] bool initialised(int rank) const noexcept { return state(rank).initialised; }
   [[nodiscard]] bool finalized(int rank) const noexcept { return state(rank).finalized; }
+  // True if a program of the rank that has finalized had called MPI_Init, and not only MPI_Session_init.
+  [[nodiscard]] bool used_world(int rank) const noexcept { return state(rank).used_world; }
   // Returns the id of the rank's process that called MPI_Init last; 0 if it is not known.
   [[nodiscard]] int client(int rank) const noexcept { return state(rank).client; }
   // True if any rank waits for others, in a barrier or for a value.
@@ -85,6 +87,7 @@ class PmiServer {
   struct RankState {
     bool initialised = false;
     bool finalized = false;
+    bool used_world = false;
     bool in_barrier = false;
     bool failed = false;
     std::size_t put = 0;  // number of bytes that the rank has put, at most kMostPut

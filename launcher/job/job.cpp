@@ -318,7 +318,7 @@ void Job::on_message(World& world, const Message& message) {
     case Kind::kReady:
       return go(world);
     case Kind::kProblem:
-      if (world.spawner && world.finishing) return;  // another host has had a problem before
+      if (world.spawner && world.finishing) return;  // the first problem has ended it
       if (world.spawner && !world.answered) {
         std::vector<int> failed;
         const std::vector<int> programs = world.tree->plan().appnums();
@@ -327,7 +327,8 @@ void Job::on_message(World& world, const Message& message) {
         }
         return refuse_spawn(world, message.text, std::move(failed));
       }
-      return fail(message.numbers[0], message.text);
+      return end_spawned_alone(world, message.numbers[0], message.text) ? void()
+                                                                        : fail(message.numbers[0], message.text);
     case Kind::kSpawn:
       return on_spawn(world, message);
     case Kind::kName:
@@ -450,7 +451,7 @@ void Job::on_host_failed(World& world, const Message& message) {
   if (world.spawner && !world.answered) {
     refuse_spawn(world, text);
   } else if (world.spawner && world.finishing) {
-    // Another host has had a problem before.
+    // The first problem has ended it.
   } else if (options_.keep_going && world.started && !ending_) {
     for (const int rank : ended) tell_failed(world, rank, text);
     go_on(1, text);
@@ -467,6 +468,7 @@ void Job::on_ended(World& world, const Message& message) {
   const auto [pid, code, status, flags] = message.numbers;
   const bool initialised = (flags & Message::kInitialised) != 0;
   const bool finalized = (flags & Message::kFinalized) != 0;
+  world.connected |= finalized && (flags & Message::kUsedWorld) != 0;
   if (world.spawner && !finalized && !world.finishing) world.failed.push_back(rank);
   if (ending_ || world.finishing || (world.spawner && !world.answered)) {
     // The end of this rank is expected.

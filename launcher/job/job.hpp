@@ -75,6 +75,7 @@ class Job {
     bool started = false;
     bool finishing = false;
     bool over = false;
+    bool connected = false;            // all processes of a spawned world have called MPI_Init, which connects them
     std::optional<Spawner> spawner{};  // the spawner of a spawned world
     bool answered = false;             // the spawner has been notified that the world is running, or why it is not
     std::vector<int> failed{};         // ranks of a spawned world that ended without MPI_Finalize

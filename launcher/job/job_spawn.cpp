@@ -76,10 +76,10 @@ bool Job::end_spawned_alone(World& world, int exit_code, const std::string& why)
   return true;
 }
 
-// Notifies the spawner, which may still be waiting for processes of the spawned world. Processes that have used MPI may
-// not have connected to it: those of the sessions model do not.
+// Notifies the spawner, which may still be waiting for processes of the spawned world. Those that use only sessions do
+// not connect to it.
 void Job::tell_spawned_ended(World& spawned) {
-  if (!spawned.spawner->reads_ends) return;
+  if (spawned.connected || !spawned.spawner->reads_ends) return;
   reply(*spawned.spawner,
         "cmd=spawn_ended job=" + spawned.tree->plan().id + told_of(spawned.failed, spawned.why_failed));
 }

@@ -72,6 +72,7 @@ struct Message {
   // Flags of kEnded. The bits above them hold the signal of a crash that the rank reported.
   static constexpr int kInitialised = 1;
   static constexpr int kFinalized = 2;
+  static constexpr int kUsedWorld = 4;  // with kFinalized: not only sessions
   static constexpr int kCrashShift = 8;
 
   Kind kind = Kind::kAlive;

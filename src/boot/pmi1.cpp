@@ -235,8 +235,9 @@ class Pmi1 final : public Helper {
 
   Status fence() override { return call(kEnterBarrier, kLeaveBarrier); }
   Status begin_fence() override {
+    HR_TRY(send(kEnterBarrier));
     fencing_ = true;
-    return send(kEnterBarrier);
+    return kOk;
   }
   Status fence_done(bool* done) override {
     *done = is_answered();
@@ -280,7 +281,8 @@ class Pmi1 final : public Helper {
     if (!own_launcher_ || !unescape(answer.field("msg"), &why) || why.empty()) why = without_secrets(line);
     return fail(Errc::kSpawn, "the launcher could not start the processes: %s", why.c_str());
   }
-  void end_spawn() override {
+  void end_spawn(const SpawnedJob& job) override {
+    std::erase_if(ended_, [&](const Ended& each) { return each.job == job.id; });
     if (--spawns_ == 0) ended_.clear();
   }
 
@@ -301,6 +303,7 @@ class Pmi1 final : public Helper {
   }
 
   Status parent_port(std::string* port) override {
+    used_world_ = true;  // only MPI_Init asks for it
     port->clear();
     const char* const spawned = environment("PMI_SPAWNED");
     if (spawned == nullptr || std::strcmp(spawned, "1") != 0) return kOk;
@@ -340,7 +343,7 @@ class Pmi1 final : public Helper {
   }
 
   Status finalize() override {
-    HR_TRY(call("cmd=finalize\n", "finalize_ack"));
+    HR_TRY(call(own_launcher_ && !used_world_ ? "cmd=finalize sessions=1\n" : "cmd=finalize\n", "finalize_ack"));
     if (can_resume()) return kOk;
     ::close(socket_);
     socket_ = -1;
@@ -601,6 +604,7 @@ class Pmi1 final : public Helper {
   int socket_ = -1;
   bool own_launcher_ = false;
   bool compares_views_ = false;
+  bool used_world_ = false;
   std::size_t longest_value_ = 1024;
   std::string space_;
   std::string generation_;  // suffix of the keys

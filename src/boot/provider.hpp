@@ -56,7 +56,7 @@ class Provider {
   virtual Status begin_spawn(std::span<const SpawnedProgram> programs, std::string_view parent);
   [[nodiscard]] virtual bool spawn_pending() const { return false; }
   virtual Status spawn_done(bool* done, SpawnedJob* job);
-  virtual void end_spawn() {}
+  virtual void end_spawn(const SpawnedJob& /*job*/) {}
   virtual Status spawned_status(const SpawnedJob& /*job*/) { return kOk; }
   virtual std::vector<int> spawned_failures(const SpawnedJob& /*job*/, bool* known) {
     *known = true;

@@ -69,7 +69,7 @@ class Singleton final : public Provider {
     return launcher_.started() && launcher_.helper().spawn_pending();
   }
   Status spawn_done(bool* done, SpawnedJob* job) override { return launcher_.helper().spawn_done(done, job); }
-  void end_spawn() override { launcher_.helper().end_spawn(); }
+  void end_spawn(const SpawnedJob& job) override { launcher_.helper().end_spawn(job); }
   Status spawned_status(const SpawnedJob& job) override { return launcher_.helper().spawned_status(job); }
   std::vector<int> spawned_failures(const SpawnedJob& job, bool* known) override {
     return launcher_.helper().spawned_failures(job, known);

@@ -45,7 +45,7 @@ Status begin_spawn(std::span<const SpawnedProgram> programs, std::string_view pa
 }
 bool spawn_pending() { return provider().spawn_pending(); }
 Status spawn_done(bool* done, SpawnedJob* job) { return provider().spawn_done(done, job); }
-void end_spawn() { provider().end_spawn(); }
+void end_spawn(const SpawnedJob& job) { provider().end_spawn(job); }
 Status spawned_status(const SpawnedJob& job) { return provider().spawned_status(job); }
 std::vector<int> spawned_failures(const SpawnedJob& job, bool* known) {
   return provider().spawned_failures(job, known);

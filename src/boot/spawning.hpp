@@ -38,7 +38,7 @@ struct SpawnedJob {
 [[nodiscard]] bool spawn_pending();
 Status begin_spawn(std::span<const SpawnedProgram> programs, std::string_view parent);
 Status spawn_done(bool* done, SpawnedJob* job);
-void end_spawn();
+void end_spawn(const SpawnedJob& job);
 // Called once spawn_done() has succeeded, until one of the processes has connected to the parent's port. Errors:
 // MPI_ERR_SPAWN if the processes have ended without connecting.
 Status spawned_status(const SpawnedJob& job);

@@ -18,6 +18,9 @@ Status idup(Communicator& comm, const Info* hints, Ref<Communicator>* result, p2
 
 // MPI_Comm_create. Errors: MPI_ERR_GROUP if the group is not part of the local group.
 Status create(Communicator& comm, const Group& group, Ref<Communicator>* result);
+// For the communicator that a window or a file has created for itself, in the collective call that frees it: it no
+// longer connects processes of several jobs (section 11.10.4). Waits until those of other jobs have called this, too.
+void end_connections(Communicator& comm);
 // MPI_Comm_create_group. Errors: MPI_ERR_COMM for an intercommunicator, MPI_ERR_GROUP as above.
 Status create_group(Communicator& comm, const Group& group, int tag, Ref<Communicator>* result);
 // MPI_Comm_create_from_group. Errors: MPI_ERR_GROUP if this process is not in the group, MPI_ERR_ARG for a bad tag

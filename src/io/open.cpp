@@ -111,6 +111,7 @@ Status close(File& file) {
     if (status.ok()) status = deleted;
   }
   file.shared_.reset();
+  comm::end_connections(*file.comm_);
   return status;
 }
 

@@ -249,6 +249,7 @@ Status free(Window& window) {
   coll::Call call;
   Status met = coll::barrier(call, *window.comm_);
   if (met.ok()) met = coll::run(call);
+  comm::end_connections(*window.comm_);
   leave(window);
   forget_services(window);
   release(&window);

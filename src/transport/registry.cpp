@@ -286,7 +286,6 @@ Status describe(const Job& job, bool make, std::string* address) {
 }
 
 Status connect_groups(const Job& job, const PeerGroups& groups) {
-  state->disconnected.clear();
   PeerGroups here = on_this_host(job, groups);
   for (const Record* record : state->records) {
     if (record->connect_groups == nullptr || here.theirs.empty()) continue;
@@ -335,7 +334,11 @@ void disconnect(std::span<const int> procs, bool asleep) {
 }
 
 void abandon(std::string_view groups, bool asleep) {
-  close_if([groups](const Transport& each) { return each.connects(groups); }, asleep);
+  const auto is_over = [groups](Transport& each) {
+    if (each.connects(groups)) each.abandon();
+    return each.connects(groups);
+  };
+  close_if(is_over, asleep);
 }
 
 std::span<Transport* const> active() noexcept {

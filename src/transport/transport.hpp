@@ -295,6 +295,9 @@ class Transport {
   // Called if connects(groups) and all processes of both groups have reported that they are connected: a process that
   // is not found has ended.
   virtual void confirm() {}
+  // Called if connects(groups) and a process of either group failed to connect, before finalize(): a process that
+  // counts the groups as connected learns that this one does not.
+  virtual void abandon() {}
   // Ends all communication with these processes, each of which also disconnects from this process, or fails; waits for
   // them if their paths require it. True if none of the processes for which this transport was created is left.
   virtual bool disconnect(std::span<const int> /*procs*/) { return false; }

@@ -9,6 +9,7 @@
 #include "comm/consensus.hpp"
 #include "comm/core/connections.hpp"
 #include "comm/core/state.hpp"
+#include "comm/create.hpp"
 #include "comm/create/assemble.hpp"
 #include "comm/failure.hpp"
 #include "p2p/channel.hpp"
@@ -134,11 +135,15 @@ Status free(Communicator& comm) {
   return kOk;
 }
 
+void end_connections(Communicator& comm) {
+  leave_together(comm);
+  comm.disconnects_ = true;
+}
+
 Status disconnect(Communicator& comm) {
   if (comm.is_predefined()) return fail(Errc::kComm, "%s cannot be disconnected", comm.name_.c_str());
   HR_TRY(p2p::wait_until([&comm] { return !has_pending_operations(comm) && !may_be_pending_on_channel(comm); }));
-  leave_together(comm);
-  comm.disconnects_ = true;
+  end_connections(comm);
   return free(comm);
 }
 

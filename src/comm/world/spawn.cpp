@@ -62,7 +62,7 @@ enum class Stage : std::uint8_t { kRefusedHere, kAskedFor, kStarted };
 struct Asked {
   Asked() = default;
   ~Asked() {
-    if (stage != Stage::kRefusedHere) boot::end_spawn();
+    if (stage != Stage::kRefusedHere) boot::end_spawn(job);
   }
   Asked(const Asked&) = delete;
 

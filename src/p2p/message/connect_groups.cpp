@@ -75,7 +75,8 @@ void abandon(std::string_view groups) {
   Engine& state = *engine();
   for (const transport::Transport* each : transport::active()) {
     if (!each->connects(groups)) continue;
-    for (int proc = 0; proc < boot::processes().size(); ++proc) {
+    for (std::size_t at = 0; at < state.peers.size(); ++at) {
+      const int proc = static_cast<int>(at);
       Peer& peer = peer_of(proc);
       if (&peer != &state.unconnected && (peer.transport == each || peer.memory == each)) forget_path(peer, proc);
     }

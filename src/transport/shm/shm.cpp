@@ -611,6 +611,7 @@ class Between final : public Shm {
   }
   [[nodiscard]] bool connects(std::string_view groups) const override { return path_ == path_of(groups); }
   void confirm() override { all_joined_ = true; }
+  void abandon() override { leaves_as_ = kAbandoned; }
   bool disconnect(std::span<const int> procs) override {
     bool disconnected = false;
     for (const int proc : procs) {
@@ -622,7 +623,7 @@ class Between final : public Shm {
   }
   Status finalize() override {
     leave();
-    bell_->pid.store(kGone, std::memory_order_release);
+    bell_->pid.store(leaves_as_, std::memory_order_release);
     segment_.forget_name();
     return kOk;
   }
@@ -630,12 +631,15 @@ class Between final : public Shm {
  private:
   static constexpr unsigned kLookAfter = 64;  // rounds of progress
   static constexpr double kLookSeconds = 0.1;
-  static constexpr std::int32_t kGone = -1;  // used instead of a pid: the process has left
+  // Used instead of a pid: the process has left, or does not count the groups as connected.
+  static constexpr std::int32_t kGone = -1;
+  static constexpr std::int32_t kAbandoned = -2;
 
   static std::string path_of(std::string_view groups) { return (knobs().shm_dir + "/headrace.").append(groups); }
   void check_presence();
 
-  std::vector<int> left_;    // processes of the other set not disconnected yet
+  std::vector<int> left_;  // processes of the other set not disconnected yet
+  std::int32_t leaves_as_ = kGone;
   bool all_joined_ = false;  // every process has joined, although perhaps a file that was removed when it ended
   unsigned rounds_ = 0;
   double looked_ = 0;
@@ -664,9 +668,11 @@ void Between::check_presence() {
     if (never_joined_this)
       handlers_.failed(proc,
                        fail(Errc::kOther, "it did not join the shared memory of both jobs; it has probably ended"));
+    if (pid == kAbandoned && all_joined_)
+      handlers_.failed(proc, fail(Errc::kOther, "another process of its job could not connect to this one"));
     if (pid <= 0 || is_present(segment_.descriptor(), local(proc))) continue;
     // The peer may have left in the meantime.
-    if (pid_of(proc) == kGone) continue;
+    if (pid_of(proc) <= 0) continue;
     handlers_.failed(proc, fail(Errc::kOther, "process %d, which was it, has ended", static_cast<int>(pid)));
   }
 }

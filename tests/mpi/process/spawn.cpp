@@ -337,6 +337,43 @@ void leave(const std::string& file) {
   std::exit(0);
 }
 
+// Uses communicators, windows and a file of both sides, and then disconnects from the other side.
+void use_and_disconnect(MPI_Comm* inter, bool first, const std::string& file) {
+  family::use(*inter, first);
+  MPI_Comm merged = MPI_COMM_NULL;
+  MPI_File opened = MPI_FILE_NULL;
+  CHECK_OK(MPI_Intercomm_merge(*inter, first ? 0 : 1, &merged));
+  CHECK_OK(MPI_File_open(merged, file.c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
+                         MPI_INFO_NULL, &opened));
+  CHECK_OK(MPI_File_close(&opened));
+  CHECK_OK(MPI_Comm_disconnect(&merged));
+  CHECK_OK(MPI_Comm_disconnect(inter));
+}
+
+// Children that have disconnected end, although their parent calls no MPI function.
+void outlive(const std::string& file, int children) {
+  std::string words[] = {"short-lived", file};
+  char* arguments[] = {words[0].data(), words[1].data(), nullptr};
+  MPI_Comm inter = MPI_COMM_NULL;
+  CHECK_OK(MPI_Comm_spawn(own_path().c_str(), arguments, children, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter,
+                          MPI_ERRCODES_IGNORE));
+  std::vector<int> pids(children, -1);
+  for (int child = 0; child < children && rank_in(MPI_COMM_WORLD) == 0; ++child)
+    CHECK_OK(MPI_Recv(&pids[child], 1, MPI_INT, child, 0, inter, MPI_STATUS_IGNORE));
+  use_and_disconnect(&inter, true, file);
+  for (const int pid : pids) {
+    const std::string path = "/proc/" + std::to_string(pid) + "/exe";  // a zombie has none
+    std::error_code none;
+    while (pid > 0 && std::filesystem::read_symlink(path, none) == own_path()) ::usleep(1000);
+  }
+}
+
+void live_shortly(MPI_Comm parent, const std::string& file) {
+  const int pid = ::getpid();
+  CHECK_OK(MPI_Send(&pid, 1, MPI_INT, 0, 0, parent));
+  use_and_disconnect(&parent, false, file);
+}
+
 void stay(MPI_Comm parent, const std::string& file) {
   CHECK_OK(MPI_Comm_disconnect(&parent));
   while (!std::filesystem::exists(file)) ::usleep(1000);
@@ -382,13 +419,15 @@ int main(int argc, char** argv) {
   CHECK_OK(MPI_Comm_get_parent(&parent));
   const bool is_child = part == "child" || part == "member" || part == "told" || part == "stay" || part == "die" ||
                         part == "nested child" || part == "grandchild" || part == "connected child" ||
-                        part == "in a universe" || part == "failing";
+                        part == "in a universe" || part == "failing" || part == "short-lived";
   CHECK_EQ(parent != MPI_COMM_NULL, is_child);
   if (part == "child" || part == "connected child") child(parent, part == "child");
   if (part == "member") member(parent, words.at(1));
   if (part == "told") told(parent, words.at(1), words.at(2));
   if (part == "stay") stay(parent, words.at(1));
   if (part == "die") die(parent);
+  if (part == "short-lived") live_shortly(parent, words.at(1));
+  if (part == "outlive") outlive(words.at(1), 2);
   if (part == "nested" || part == "nested child" || part == "grandchild") nested(parent, part);
   if (part == "universe" || part == "in a universe") fill_universe(parent);
   if (part == "cores") CHECK(universe() >= static_cast<int>(std::thread::hardware_concurrency()));

@@ -188,7 +188,7 @@ TEST(Pmi1, TheEndOfASpawnedJobIsNotedWheneverItIsReported) {
     bool known = false;
     EXPECT_EQ(spawned_failures(job, &known), std::vector<int>{1});
     EXPECT_TRUE(known);
-    end_spawn();
+    end_spawn(job);
     ASSERT_TRUE(finalize().ok());
   }
 }
@@ -218,8 +218,8 @@ TEST(Pmi1, TheAnswerToASpawnMayArriveWithinAnotherRequest) {
   static_cast<void>(take_detail());
   for (done = false; !done;) ASSERT_TRUE(fence_done(&done).ok()) << take_detail();
   EXPECT_TRUE(spawn_pending());
-  end_spawn();
-  end_spawn();
+  end_spawn(job);
+  end_spawn(other);
   ASSERT_TRUE(finalize().ok());
 }
 

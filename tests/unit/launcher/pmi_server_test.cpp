@@ -210,6 +210,25 @@ TEST_F(TwoHosts, WhatARankPutsHasAnEnd) {
   EXPECT_EQ(first_.ask(1, "cmd=put kvsname=space key=a value=1"), "cmd=put_result rc=0 msg=success");
 }
 
+TEST_F(TwoHosts, OnlyHeadracesLibraryReadsWhatItHasNotAskedFor) {
+  for (const bool ours : {false, true}) {
+    say_program(first_, 1, 1, ours ? std::vector<std::string>{"escaped=1"} : std::vector<std::string>{});
+    const auto sent = decode_spawn(encode(first_.spawned.back()));
+    ASSERT_TRUE(sent.has_value());
+    EXPECT_EQ(sent->reads_ends, ours);
+  }
+}
+
+TEST_F(TwoHosts, AProgramOfOnlySessionsHasNotUsedTheWorldModel) {
+  const std::string handshake = "cmd=init pmi_version=1 pmi_subversion=1 pid=10";
+  first_.ask(0, handshake);
+  EXPECT_EQ(first_.ask(0, "cmd=finalize sessions=1"), "cmd=finalize_ack rc=0");
+  EXPECT_TRUE(first_.server->finalized(0) && !first_.server->used_world(0));
+  first_.ask(0, handshake);
+  first_.ask(0, "cmd=finalize");
+  EXPECT_TRUE(first_.server->used_world(0));
+}
+
 TEST_F(TwoHosts, TheNextProgramOfARankIsAJobOfItsOwn) {
   const std::string handshake = "cmd=init pmi_version=1 pmi_subversion=1 pid=10";
   for (const int rank : {0, 1}) {

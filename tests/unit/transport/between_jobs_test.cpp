@@ -52,5 +52,28 @@ TEST(BetweenJobs, APeerThatEndedBeforeThisProcessJoinedHasFailed) {
   EXPECT_TRUE(transport->finalize().ok() && other->finalize().ok());
 }
 
+TEST(BetweenJobs, APeerThatHasAbandonedTheConnectionHasFailed) {
+  failed.clear();
+  boot::Processes ours("one", 0, {0}), theirs("other", 0, {0});
+  const int peer = ours.add("other", 0, 0), own = theirs.add("one", 0, 0);
+  const Job job{0, 1, ours, "one", true}, other_job{0, 1, theirs, "other", true};
+  Handlers handlers;
+  handlers.failed = [](int proc, Status) {
+    failed.push_back(proc);
+    why = take_detail();
+  };
+  std::unique_ptr<Transport> transport, other;
+  const PeerGroups groups{name_of(3), {0}, {peer}, {""}, true}, reversed{name_of(3), {0}, {own}, {""}, false};
+  ASSERT_TRUE(kRecord.connect_groups(job, handlers, groups, &transport).ok()) << take_detail();
+  ASSERT_TRUE(kRecord.connect_groups(other_job, handlers, reversed, &other).ok()) << take_detail();
+  transport->confirm();
+  other->abandon();
+  ASSERT_TRUE(other->finalize().ok());
+  for (const double end = now_seconds() + 20; now_seconds() < end && failed.empty();) transport->progress();
+  EXPECT_EQ(failed, std::vector<int>{peer});
+  EXPECT_NE(why.find("could not connect"), std::string::npos) << why;
+  EXPECT_TRUE(transport->finalize().ok());
+}
+
 }  // namespace
 }  // namespace hr::transport::shm
