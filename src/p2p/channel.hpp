@@ -7,8 +7,9 @@
 //
 // Order and matching are those of p2p.hpp: one context has one matcher, and all messages of a pair use one path. Short
 // messages are sent eagerly. For longer and synchronous ones the receiver reads the data from the sender's memory, and
-// the sender helps with the longest (shared_copy.cpp); where the system does not permit that, the sender streams it. Between hosts, the transport moves it
-// (Transport::send_rts()). Data that is not contiguous host memory is packed into a copy, under the library lock.
+// the sender helps with the longest (shared_copy.cpp); where the system does not permit that, the sender streams it.
+// Between hosts, the transport moves it (Transport::send_rts()). Data that is not contiguous host memory is packed into
+// a copy, under the library lock.
 //
 // Device memory: all messages of a context match on its channel, whatever memory they come from and go to. If a send
 // from a device has matched, or a long one to a device on this host, the receiver posts a receive with a unique tag on

@@ -1,6 +1,6 @@
 // Long messages that sender and receiver copy together, and every reason that prevents this: the sender or the receiver
-// is late, the sender may not write the receiver's memory, the receiver may not read the sender's. Arguments: the reason,
-// and "channel" for a communicator on a channel (HEADRACE_CHANNELS).
+// is late, the sender may not write the receiver's memory, the receiver may not read the sender's. Arguments: the
+// reason, and "channel" for a communicator on a channel (HEADRACE_CHANNELS).
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/mman.h>
@@ -90,14 +90,13 @@ void crossing(const check::Environment& mpi, unsigned seed) {
   }
   for (int m = 0; m < kMessages; ++m) {
     const auto at = static_cast<std::size_t>(m);
-    CHECK_OK(
-        MPI_Irecv(in[at].data(), static_cast<int>(room[mpi.rank][m]), MPI_BYTE, peer, m, comm, &requests[m]));
+    CHECK_OK(MPI_Irecv(in[at].data(), static_cast<int>(room[mpi.rank][m]), MPI_BYTE, peer, m, comm, &requests[m]));
     if (own() % 3 == 0) {
       int flag = 0;
       CHECK_OK(MPI_Iprobe(peer, 999, comm, &flag, MPI_STATUS_IGNORE));
     }
-    CHECK_OK(MPI_Isend(out[at].data(), static_cast<int>(out[at].size()), MPI_BYTE, peer, m, comm,
-                       &requests[kMessages + m]));
+    CHECK_OK(
+        MPI_Isend(out[at].data(), static_cast<int>(out[at].size()), MPI_BYTE, peer, m, comm, &requests[kMessages + m]));
   }
   const int code = MPI_Waitall(2 * kMessages, requests, statuses);
   bool truncated = false;

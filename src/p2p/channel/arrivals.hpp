@@ -4,7 +4,8 @@
 //           not be written
 //   word 1: source rank (32) | tag (32) in kEager and kRts; the receiver's cookie in kCts, kData, kShare, kShared,
 //           kWanted and kFailed
-//   word 2: bytes of the message in kEager and kRts, of the part in kShared; the offset in kData; the sender's cookie in
+//   word 2: bytes of the message in kEager and kRts, of the part in kShared; the offset in kData; the sender's cookie
+//   in
 //           the others
 // A cookie is the address of a Request in the process that created it, with the request's use count. Cookies are
 // checked before they are used: a cookie must be that of a request of this channel that waits for the sending process.

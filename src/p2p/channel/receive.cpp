@@ -6,8 +6,8 @@
 #include "base/lock.hpp"
 #include "p2p/channel.hpp"
 #include "p2p/channel/arrivals.hpp"
-#include "p2p/progress.hpp"
 #include "p2p/core/steps.hpp"
+#include "p2p/progress.hpp"
 
 namespace hr::p2p {
 

@@ -1,12 +1,12 @@
-// Long messages that both sides copy on a channel, as the engine's messages are (protocol/shared_copy.hpp): the receiver
-// reads from the front, and the sender writes from the back, until nothing is left to claim (core/claims.hpp).
+// Long messages that both sides copy on a channel, as the engine's messages are (protocol/shared_copy.hpp): the
+// receiver reads from the front, and the sender writes from the back, until nothing is left to claim (core/claims.hpp).
 //
 // The receiver tells the sender where to write (kShare), and claims and reads in the call or delivery that has matched
 // the message; the sender claims and writes in the delivery of kShare. The receiver then sends kDone, and the sender
 // kShared, if it has claimed anything. A copy is open only while the receiver reads, so each process needs one word of
-// the channel: it is in the channel's part of the shared memory. If a side cannot access the other's memory, what it has
-// claimed is copied by the other one: the receiver reads the sender's part and sends a second kDone, or, if it is the
-// receiver that cannot read, the sender streams the whole message.
+// the channel: it is in the channel's part of the shared memory. If a side cannot access the other's memory, what it
+// has claimed is copied by the other one: the receiver reads the sender's part and sends a second kDone, or, if it is
+// the receiver that cannot read, the sender streams the whole message.
 //
 // The sender writes into the buffer of a receive whose context has ended, or that is freed: such a receive stays until
 // the sender has answered, or has failed.
@@ -62,7 +62,8 @@ void Channel::account_for(ChannelOperation& operation, std::size_t bytes) {
 void Channel::arrive_share(int from, std::uint64_t sender, std::uint64_t receiver, const ChannelShare& share) {
   ChannelOperation* const operation = operation_of(sender, from, false);
   // The send has ended if the receiver has copied everything.
-  if (operation == nullptr || operation->request->phase_ != Request::Phase::kWaiting || operation->transfer.active) return;
+  if (operation == nullptr || operation->request->phase_ != Request::Phase::kWaiting || operation->transfer.active)
+    return;
   Peer& to = *peers_[static_cast<std::size_t>(from)];
   const bool valid = !operation->on_device && !operation->registered && share.bytes <= operation->bytes;
   if (!valid || to.memory == nullptr || !to.writable) return;

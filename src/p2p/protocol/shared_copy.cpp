@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "base/log.hpp"
+#include "p2p/core/claims.hpp"
 #include "p2p/core/steps.hpp"
 #include "p2p/progress.hpp"
 #include "p2p/progress_thread.hpp"
-#include "p2p/core/claims.hpp"
 
 namespace hr::p2p {
 extern const Rendezvous kSingleCopy;
