@@ -318,17 +318,7 @@ void Job::on_message(World& world, const Message& message) {
     case Kind::kReady:
       return go(world);
     case Kind::kProblem:
-      if (world.spawner && world.finishing) return;  // the first problem has ended it
-      if (world.spawner && !world.answered) {
-        std::vector<int> failed;
-        const std::vector<int> programs = world.tree->plan().appnums();
-        for (std::size_t rank = 0; rank < programs.size(); ++rank) {
-          if (programs[rank] + 1 == message.numbers[1]) failed.push_back(static_cast<int>(rank));
-        }
-        return refuse_spawn(world, message.text, std::move(failed));
-      }
-      return end_spawned_alone(world, message.numbers[0], message.text) ? void()
-                                                                        : fail(message.numbers[0], message.text);
+      return on_problem(world, message);
     case Kind::kSpawn:
       return on_spawn(world, message);
     case Kind::kName:
@@ -363,6 +353,18 @@ void Job::on_message(World& world, const Message& message) {
     default:
       return;
   }
+}
+
+void Job::on_problem(World& world, const Message& message) {
+  if (world.spawner && world.finishing) return;  // the first problem has ended it
+  std::vector<int> ranks;                        // those of the program that the problem concerns
+  const std::vector<int> programs = world.tree->plan().appnums();
+  for (std::size_t rank = 0; rank < programs.size(); ++rank) {
+    if (programs[rank] + 1 == message.numbers[1]) ranks.push_back(static_cast<int>(rank));
+  }
+  if (world.spawner && !world.answered) return refuse_spawn(world, message.text, std::move(ranks));
+  world.failed.insert(world.failed.end(), ranks.begin(), ranks.end());
+  if (!end_spawned_alone(world, message.numbers[0], message.text)) fail(message.numbers[0], message.text);
 }
 
 void Job::on_stuck(World& world) {
@@ -448,6 +450,7 @@ void Job::on_host_failed(World& world, const Message& message) {
   if (!ranks_beyond.empty()) who += " (rank " + as_ranges(ranks_beyond) + ")";
   const std::string text =
       (message.numbers[1] == 1 ? "lost host " : "cannot start ranks on host ") + who + ": " + message.text;
+  if (world.spawner && world.answered) world.failed.insert(world.failed.end(), ended.begin(), ended.end());
   if (world.spawner && !world.answered) {
     refuse_spawn(world, text);
   } else if (world.spawner && world.finishing) {

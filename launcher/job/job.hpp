@@ -117,6 +117,7 @@ class Job {
   void tell_lost_output();
   void give_credit(World& world, int host, int stream);
   void on_crash(World& world, const Message& message);
+  void on_problem(World& world, const Message& message);
   void on_stuck(World& world);
   void on_abort(World& world, const Message& message);
   void on_ended(World& world, const Message& message);

@@ -75,6 +75,17 @@ Status seek_to_end(File& file) {
   return file.agree(kOk);
 }
 
+// Opens the file once it has its communicator; all processes have the same result.
+Status open_together(File& file, const char* name, int amode) {
+  HR_TRY(agree_on_mode(file, amode, name));
+  HR_TRY(open_everywhere(file, name, amode));
+  if (file.sequential()) file.disk_->note_stream();
+  file.view_ = FileView::bytes();
+  file.shared_ = std::make_unique<SharedWords>(*file.comm_);
+  HR_TRY(p2p::run_blocking(file.shared_->open(file.members())));
+  return seek_to_end(file);
+}
+
 }  // namespace
 
 Status open(comm::Communicator& comm, const char* name, int amode, const comm::Info* info, Ref<File>* result) {
@@ -85,15 +96,9 @@ Status open(comm::Communicator& comm, const char* name, int amode, const comm::I
   file->disk_ = std::make_shared<PosixFile>();
   file->amode_ = amode;
   if (info != nullptr) file->hints_.take(*info);
-  HR_TRY(agree_on_mode(*file, amode, name));
-  HR_TRY(open_everywhere(*file, name, amode));
-  if (file->sequential()) file->disk_->note_stream();
-  file->view_ = FileView::bytes();
-  file->shared_ = std::make_unique<SharedWords>(*file->comm_);
-  HR_TRY(p2p::run_blocking(file->shared_->open(file->members())));
-  HR_TRY(seek_to_end(*file));
-  *result = std::move(file);
-  return kOk;
+  const Status opened = open_together(*file, name, amode);
+  opened.ok() ? static_cast<void>(*result = std::move(file)) : comm::end_connections(*file->comm_);
+  return opened;
 }
 
 Status close(File& file) {

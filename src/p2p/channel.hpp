@@ -183,13 +183,14 @@ class Channel {
   // False if all operations that the program has started on the context are complete. Called with the library lock:
   // also true if the lock of the channel is taken; try again.
   [[nodiscard]] bool may_have_pending(std::uint32_t context);
-  // Makes a round of progress for other channels; does nothing if the lock is taken.
-  bool try_round();
+  // Makes a round of progress for other channels; does nothing if the lock is taken. `helps`: the sender of a long
+  // message may copy a part of it (shared_copy.cpp).
+  bool try_round(bool helps = true);
   // Ends sends whose receivers have left MPI without answering a request to cancel them. Called with the library lock:
   // true if a send has ended; does nothing if the lock of the channel is taken.
   bool try_end_unanswered();
   // True if some messages have not left this process yet, and may still do so: messages that wait for space, or for
-  // which the program has no handle.
+  // which the program has no handle. Also true while the sender of a message may write into a buffer of this process.
   [[nodiscard]] bool has_unsent() noexcept;
   void close();
 
@@ -416,6 +417,7 @@ class Channel {
   std::atomic<bool> has_unanswered_{false};      // for threads without the lock
   std::vector<std::unique_ptr<Queues>> queues_;  // indexed by the number of the context
   std::uint32_t generation_ = 0;                 // of the last shared copy
+  bool helps_ = true;                            // false while the caller holds the library lock
   ChannelOperation* free_ = nullptr;
   std::vector<Unexpected*> spare_;  // records of kSpareBytes
   std::vector<std::unique_ptr<ChannelOperation>> all_;

@@ -121,6 +121,12 @@ void leave(Window& window) {
   withdraw_key(window);
 }
 
+// Ends a window whose creation has failed in some process; collective.
+void give_up(Window& window) {
+  comm::end_connections(*window.comm_);
+  leave(window);
+}
+
 Status give_memory(Window& window, const std::vector<Facts>& facts) {
   bool shared = false;
   HR_TRY(share_memory(window, facts, &shared));
@@ -184,7 +190,7 @@ Status create(void* base, Count size, Count unit, const comm::Info* hints, comm:
   enter(*made);
   set_values(*made, base);
   const Status status = finish(*made, 0);
-  if (!status.ok()) leave(*made);
+  if (!status.ok()) give_up(*made);
   HR_TRY(status);
   *window = std::move(made);
   return kOk;
@@ -214,7 +220,7 @@ Status allocate(Flavor flavor, Count size, Count unit, const comm::Info* hints, 
                         &facts));
   enter(*made);
   const Status status = give_memory(*made, facts);
-  if (!status.ok()) leave(*made);
+  if (!status.ok()) give_up(*made);
   HR_TRY(status);
   set_values(*made, made->own().base);
   *base = made->own().base;
@@ -233,7 +239,7 @@ Status create_dynamic(const comm::Info* hints, comm::Communicator& comm, Ref<Win
   enter(*made);
   set_values(*made, nullptr);
   const Status status = finish(*made, 0);
-  if (!status.ok()) leave(*made);
+  if (!status.ok()) give_up(*made);
   HR_TRY(status);
   *window = std::move(made);
   return kOk;

@@ -1,6 +1,8 @@
 // The lifetime of communicators: the predefined ones from init() to finalize(), freeing, disconnecting.
 #include <algorithm>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "base/abi.hpp"
@@ -136,14 +138,19 @@ Status free(Communicator& comm) {
 }
 
 void end_connections(Communicator& comm) {
+  std::string why = take_detail();  // of an error that the caller is about to return
   leave_together(comm);
+  set_detail(std::move(why));
   comm.disconnects_ = true;
+  release_connections(comm);
+  comm.has_others_ = false;
 }
 
 Status disconnect(Communicator& comm) {
   if (comm.is_predefined()) return fail(Errc::kComm, "%s cannot be disconnected", comm.name_.c_str());
   HR_TRY(p2p::wait_until([&comm] { return !has_pending_operations(comm) && !may_be_pending_on_channel(comm); }));
-  end_connections(comm);
+  leave_together(comm);
+  comm.disconnects_ = true;
   return free(comm);
 }
 

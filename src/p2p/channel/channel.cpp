@@ -136,6 +136,7 @@ void Channel::reset(ChannelOperation& operation) {
 void Channel::finish(ChannelOperation& operation, const Completion& completion) {
   Request& request = *operation.request;
   operation.copy.reset();
+  operation.helped = false;
   if (operation.type && !request.persistent()) {
     const LibraryGuard guard;
     operation.type = {};
@@ -329,9 +330,11 @@ bool Channel::poll() {
   return moved;
 }
 
-bool Channel::try_round() {
+bool Channel::try_round(bool helps) {
   if (!lock_.try_lock()) return false;
+  helps_ = helps;
   const bool moved = poll();
+  helps_ = true;
   lock_.unlock();
   return moved;
 }
@@ -340,9 +343,11 @@ bool Channel::has_unsent() noexcept {
   const std::lock_guard<SpinLock> guard(lock_);
   if (!busy_.empty() || !by_engine_.empty()) return true;
   return std::any_of(all_.begin(), all_.end(), [this](const auto& each) {
-    const Request& send = *each->request;
-    const bool waits = !send.is_receive_ && send.phase_ == Request::Phase::kWaiting && each->freed && !send.complete();
-    return waits && send.proc_ != own_ && !peers_[static_cast<std::size_t>(send.proc_)]->whole->has_left(send.proc_);
+    const Request& request = *each->request;
+    const bool sends = !request.is_receive_ && request.phase_ == Request::Phase::kWaiting && each->freed;
+    const bool waits = (sends || (request.is_receive_ && each->helped)) && !request.complete();
+    return waits && request.proc_ != own_ &&
+           !peers_[static_cast<std::size_t>(request.proc_)]->whole->has_left(request.proc_);
   });
 }
 

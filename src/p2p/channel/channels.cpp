@@ -76,7 +76,7 @@ bool poll() {
   const auto failed = failed_processes();
   for (const auto& each : state.open) {
     if (each == nullptr) continue;
-    moved |= each->try_round();
+    moved |= each->try_round(false);
     moved |= each->try_end_unanswered();
     if (!failed.empty()) static_cast<void>(each->try_fail(failed));
   }

@@ -107,8 +107,10 @@ void Channel::fetch(ChannelOperation& operation, int from, const Envelope& envel
   std::string why = completion.error.ok() ? std::string() : take_detail();
   const bool readable = to->memory != nullptr && address != channel::kUnreadable;
   Request& request = *operation.request;
-  // If threads share cores, a sender that helps would compete with the reader for a core.
-  if (readable && fits >= kWorthSharing && !to->over->shared_words(own_).empty() && !cores_are_shared()) {
+  // If threads share cores, a sender that helps would compete with the reader for a core. The system may refuse to
+  // write memory that a driver has mapped.
+  if (readable && fits >= kWorthSharing && !operation.registered && !to->over->shared_words(own_).empty() &&
+      !cores_are_shared()) {
     request.completion_ = completion;
     request.detail_ = std::move(why);
     operation.total = fits;

@@ -405,6 +405,7 @@ void Channel::arrive_cts(int from, std::uint64_t sender, std::uint64_t receiver,
   operation->receiver = receiver;
   operation->moved = 0;
   operation->total = bytes;
+  operation->read_again = false;
   Peer& to = *peers_[static_cast<std::size_t>(from)];
   to.streams.push_back(*operation->request);
   mark_busy(to);

@@ -8,6 +8,9 @@
 // has claimed is copied by the other one: the receiver reads the sender's part and sends a second kDone, or, if it is
 // the receiver that cannot read, the sender streams the whole message.
 //
+// A sender whose thread holds the library lock does not help, so that other threads need not wait for a long copy. If
+// the ring is full, its answer waits for its next call.
+//
 // The sender writes into the buffer of a receive whose context has ended, or that is freed: such a receive stays until
 // the sender has answered, or has failed.
 #include "p2p/channel.hpp"
@@ -25,6 +28,7 @@ void Channel::share(ChannelOperation& operation, Peer& from, std::uint64_t sende
   request.peer_cookie_ = sender;
   operation.plain = false;
   operation.helped = true;
+  operation.unreadable = false;
   operation.moved = 0;
   operation.address = address;
   Claims claims(from.over->shared_words(own_).front().value, ++generation_, operation.total);
@@ -66,7 +70,7 @@ void Channel::arrive_share(int from, std::uint64_t sender, std::uint64_t receive
     return;
   Peer& to = *peers_[static_cast<std::size_t>(from)];
   const bool valid = !operation->on_device && !operation->registered && share.bytes <= operation->bytes;
-  if (!valid || to.memory == nullptr || !to.writable) return;
+  if (!helps_ || !valid || to.memory == nullptr || !to.writable) return;
   const auto words = to.over->shared_words(from);
   if (words.empty()) return;
   Claims claims(words.front().value, static_cast<std::uint32_t>(share.generation), share.bytes);

@@ -346,6 +346,7 @@ void use_and_disconnect(MPI_Comm* inter, bool first, const std::string& file) {
   CHECK_OK(MPI_File_open(merged, file.c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
                          MPI_INFO_NULL, &opened));
   CHECK_OK(MPI_File_close(&opened));
+  CHECK_CLASS(MPI_File_open(merged, "/no/such/file", MPI_MODE_RDONLY, MPI_INFO_NULL, &opened), MPI_ERR_NO_SUCH_FILE);
   CHECK_OK(MPI_Comm_disconnect(&merged));
   CHECK_OK(MPI_Comm_disconnect(inter));
 }
