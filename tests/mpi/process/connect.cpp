@@ -61,32 +61,42 @@ void within() {
   CHECK_OK(MPI_Comm_free(&half));
 }
 
-// Two jobs; the port name is passed in a file, which is complete when it appears.
-void serve(const std::string& file) {
+// Opens a port in process 0, and writes its name to a file, which is complete when it appears. Returns the name; empty
+// in the other processes.
+std::string open_port(const std::string& file) {
+  if (rank_in(MPI_COMM_WORLD) != 0) return "";
   char port[MPI_MAX_PORT_NAME] = "";
-  const bool leads = rank_in(MPI_COMM_WORLD) == 0;
-  if (leads) {
-    CHECK_OK(MPI_Open_port(MPI_INFO_NULL, port));
-    std::ofstream(file + ".new") << port;
-    std::filesystem::rename(file + ".new", file);
-  }
+  CHECK_OK(MPI_Open_port(MPI_INFO_NULL, port));
+  std::ofstream(file + ".new") << port;
+  std::filesystem::rename(file + ".new", file);
+  return port;
+}
+
+// Awaits the file in process 0, and returns the name in it; empty in the other processes.
+std::string port_in(const std::string& file) {
+  std::string port;
+  if (rank_in(MPI_COMM_WORLD) != 0) return port;
+  while (!std::filesystem::exists(file)) ::usleep(1000);
+  std::getline(std::ifstream(file), port);
+  std::filesystem::remove(file);
+  return port;
+}
+
+// Two jobs connect three times.
+void serve(const std::string& file) {
+  const std::string port = open_port(file);
   for (int round = 0; round < 3; ++round) {
     MPI_Comm inter = MPI_COMM_NULL;
-    CHECK_OK(MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter));
+    CHECK_OK(MPI_Comm_accept(port.c_str(), MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter));
     family::use(inter, true);
     // The last connection remains until MPI_Finalize.
     CHECK_OK(round == 2 ? MPI_Comm_free(&inter) : MPI_Comm_disconnect(&inter));
   }
-  if (leads) CHECK_OK(MPI_Close_port(port));
+  if (!port.empty()) CHECK_OK(MPI_Close_port(port.c_str()));
 }
 
 void call(const std::string& file) {
-  std::string port;
-  if (rank_in(MPI_COMM_WORLD) == 0) {
-    while (!std::filesystem::exists(file)) ::usleep(1000);
-    std::getline(std::ifstream(file), port);
-    std::filesystem::remove(file);
-  }
+  const std::string port = port_in(file);
   for (int round = 0; round < 3; ++round) {
     MPI_Comm inter = MPI_COMM_NULL;
     CHECK_OK(MPI_Comm_connect(port.c_str(), MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter));
@@ -95,37 +105,25 @@ void call(const std::string& file) {
   }
 }
 
-// As above, but the first connection fails: the last process of the second job has no descriptor left. Nothing of it
-// may remain, as the next one connects the same processes.
+// Connects twice; the first time fails, as the last process of the second job has no descriptor left. No path of that
+// attempt may remain, as the next one connects the same processes.
 void second_serve(const std::string& file) {
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
-  char port[MPI_MAX_PORT_NAME] = "";
-  const bool leads = rank_in(MPI_COMM_WORLD) == 0;
-  if (leads) {
-    CHECK_OK(MPI_Open_port(MPI_INFO_NULL, port));
-    std::ofstream(file + ".new") << port;
-    std::filesystem::rename(file + ".new", file);
-  }
+  const std::string port = open_port(file);
   MPI_Comm inter = MPI_COMM_NULL;
-  CHECK_CLASS(MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter), MPI_ERR_OTHER);
-  CHECK_OK(MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter));
+  CHECK_CLASS(MPI_Comm_accept(port.c_str(), MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter), MPI_ERR_OTHER);
+  CHECK_OK(MPI_Comm_accept(port.c_str(), MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter));
   family::use(inter, true);
   CHECK_OK(MPI_Comm_disconnect(&inter));
-  if (leads) CHECK_OK(MPI_Close_port(port));
+  if (!port.empty()) CHECK_OK(MPI_Close_port(port.c_str()));
 }
 
 void second_call(const std::string& file) {
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
-  const int rank = rank_in(MPI_COMM_WORLD);
-  std::string port;
-  if (rank == 0) {
-    while (!std::filesystem::exists(file)) ::usleep(1000);
-    std::getline(std::ifstream(file), port);
-    std::filesystem::remove(file);
-  }
+  const std::string port = port_in(file);
   rlimit limit{};
   CHECK_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
-  if (rank == size_of(MPI_COMM_WORLD) - 1) {
+  if (rank_in(MPI_COMM_WORLD) == size_of(MPI_COMM_WORLD) - 1) {
     const int lowest = ::dup(STDERR_FILENO);  // all descriptors below are in use
     ::close(lowest);
     const rlimit none{static_cast<rlim_t>(lowest), limit.rlim_max};

@@ -1,5 +1,7 @@
 // Programs that spawn (MPI 5.0 section 11.8). Run as "spawn CASE [children]"; the children receive the case as an
 // argument.
+#include <poll.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <climits>
@@ -358,14 +360,17 @@ void outlive(const std::string& file, int children) {
   MPI_Comm inter = MPI_COMM_NULL;
   CHECK_OK(MPI_Comm_spawn(own_path().c_str(), arguments, children, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter,
                           MPI_ERRCODES_IGNORE));
-  std::vector<int> pids(children, -1);
-  for (int child = 0; child < children && rank_in(MPI_COMM_WORLD) == 0; ++child)
-    CHECK_OK(MPI_Recv(&pids[child], 1, MPI_INT, child, 0, inter, MPI_STATUS_IGNORE));
+  std::vector<pollfd> alive;
+  for (int child = 0; child < children && rank_in(MPI_COMM_WORLD) == 0; ++child) {
+    int pid = -1;
+    CHECK_OK(MPI_Recv(&pid, 1, MPI_INT, child, 0, inter, MPI_STATUS_IGNORE));
+    alive.push_back({static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)), POLLIN, 0});
+    CHECK(alive.back().fd >= 0);
+  }
   use_and_disconnect(&inter, true, file);
-  for (const int pid : pids) {
-    const std::string path = "/proc/" + std::to_string(pid) + "/exe";  // a zombie has none
-    std::error_code none;
-    while (pid > 0 && std::filesystem::read_symlink(path, none) == own_path()) ::usleep(1000);
+  for (pollfd& each : alive) {
+    CHECK_EQ(::poll(&each, 1, -1), 1);  // the child ends
+    ::close(each.fd);
   }
 }
 
