@@ -47,8 +47,7 @@ bool place(void* at, std::size_t bytes, int file, std::size_t from) noexcept {
 Status fill(int file, const std::string& name, std::size_t bytes, void** memory) {
   if (bytes_with(kParts) > largest_file()) return refused("size", name, EFBIG);
   if (::ftruncate(file, static_cast<off_t>(bytes_with(kParts))) != 0) return refused("size", name, errno);
-  if (const int code = ::posix_fallocate(file, 0, static_cast<off_t>(bytes)); code != 0)
-    return refused("reserve", name, code);
+  if (const int code = allocate(file, 0, bytes); code != 0) return refused("reserve", name, code);
   *memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   return *memory != MAP_FAILED ? kOk : refused("map", name, errno);
 }
@@ -97,7 +96,7 @@ Status publish(const About& about, int* file) {
 
 bool show_part(std::size_t index) noexcept {
   if (file_of_parts < 0) return true;
-  const int code = ::posix_fallocate(file_of_parts, static_cast<off_t>(bytes_with(index)), sizeof(Part));
+  const int code = allocate(file_of_parts, bytes_with(index), sizeof(Part));
   if (code != 0) return false;
   std::atomic_ref<Value>(page.head.bytes).store(bytes_with(index + 1), std::memory_order_release);
   return true;

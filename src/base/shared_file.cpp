@@ -294,8 +294,15 @@ Status SharedFile::attach(const std::string& path, std::size_t bytes) {
   return map();
 }
 
+int allocate(int file, std::size_t offset, std::size_t bytes) noexcept {
+  int code = 0;
+  do code = ::posix_fallocate(file, static_cast<off_t>(offset), static_cast<off_t>(bytes));
+  while (code == EINTR);
+  return code;
+}
+
 Status SharedFile::reserve(std::size_t offset, std::size_t bytes) {
-  const int code = ::posix_fallocate(file_, static_cast<off_t>(offset), static_cast<off_t>(bytes));
+  const int code = allocate(file_, offset, bytes);
   return code == 0 ? kOk : error("reserve memory in", bytes, code);
 }
 

@@ -19,6 +19,10 @@ namespace hr {
 // with a signal.
 [[nodiscard]] std::size_t largest_file() noexcept;
 
+// Backs a part of a file with memory, as posix_fallocate() does, although signals arrive. Returns a value of errno; 0:
+// success.
+[[nodiscard]] int allocate(int file, std::size_t offset, std::size_t bytes) noexcept;
+
 class SharedFile {
  public:
   // Permitted place of a file without a name. kAnywhere: if the directory has no space for all its bytes, or this

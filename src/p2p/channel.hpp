@@ -95,6 +95,7 @@ struct ChannelOperation {
   Ref<layout::Datatype> type;  // kept alive until the end (library lock)
   std::size_t moved = 0;       // bytes of a streamed message moved so far
   std::size_t total = 0;       // bytes to move in all
+  std::size_t announced = 0;   // length of the message, for a receive that is helped
   std::uint64_t receiver = 0;  // cookie of the receiver's request, for a streamed send
   std::uint64_t address = 0;   // address of the sender's data, for a receive that is helped
   ChannelUser user;
@@ -232,11 +233,13 @@ class Channel {
                                   // if earlier ones are waiting
     std::size_t eager_bytes = 0;
     std::size_t chunk = 0;
+    std::size_t most = 0;  // length of the longest message
     transport::Transport* memory = nullptr;
     bool writable = true;     // false after its memory could not be written
     bool rendezvous = false;  // the transport moves long messages
     bool connected = false;
     bool asked_to_open = false;  // it has been asked to open the channel
+    bool reported = false;       // a line says that it waits for a message that cannot be sent yet
     bool failed = false;
     bool busy = false;
     std::vector<Control> controls;
@@ -362,6 +365,9 @@ class Channel {
   void control(int proc, const transport::Header& header, const void* payload = nullptr, std::size_t bytes = 0,
                transport::RendezvousData declined = {});
   void mark_busy(Peer& peer);
+  // Counterpart of p2p::takes_less() (core/engine.hpp).
+  bool takes_less(Peer& to);
+  static void limit(Peer& to, const transport::Caps& caps);
   bool flush(Peer& peer);
   bool flush_busy();
   bool poll();

@@ -126,7 +126,8 @@ struct Cost {
 
 inline constexpr std::size_t kMostInFront = 64;
 
-// Properties on which the choice of a protocol is based; a pure function of (transport, process).
+// Properties on which the choice of a protocol is based; a pure function of (transport, process), but for max_payload,
+// chunk_bytes and eager_bytes, which become smaller if there is no memory for longer messages.
 struct Caps {
   std::size_t inline_bytes = 0;  // payloads up to this length travel with the header, at the lowest latency
   std::size_t max_payload = 0;   // largest payload of one message
@@ -170,13 +171,17 @@ class Transport {
   // nothing to tell. Connects to the process if the transport does not know before.
   [[nodiscard]] virtual std::string route_to(int /*proc*/) { return ""; }
 
-  // Accepts one message or returns Status::again(). On success header and payload have been copied.
+  // Accepts one message or returns Status::again(). On success header and payload have been copied. On another error
+  // either the path has failed, which is also reported, or caps() allow only shorter messages from now on.
   virtual Status send(int proc, const Header& header, const void* payload, std::size_t bytes) = 0;
   // send() in two steps, to build the payload in place (packing directly into the ring): reserve() returns the
-  // address at which to write `bytes` bytes, or nullptr for "again"; commit() publishes the last reservation for that
-  // process.
+  // address at which to write `bytes` bytes, or nullptr for "again", and after caps() have changed; commit() publishes
+  // the last reservation for that process.
   virtual std::byte* reserve(int proc, std::size_t bytes) = 0;
   virtual void commit(int proc, const Header& header) = 0;
+  // False if that many messages without payload might not be accepted at once. For messages on which a process depends
+  // whose peer may not call MPI again for long; asked only of transports with shared_words().
+  [[nodiscard]] virtual bool has_space(int /*proc*/, int /*messages*/) noexcept { return true; }
 
   // Sends a ready-to-send message like send(), and keeps `data` for the other process, whose handler receives a
   // RendezvousData after the payload. That process receives or declines the data, once; then `done` is complete. An

@@ -182,6 +182,49 @@ void sender_is_away(const check::Environment& mpi) {
   }
 }
 
+// The sender's ring is full when it is asked for help, and it leaves MPI after a call in which it may have helped: the
+// receiver must not need an answer that still waits for space.
+void answer_has_no_space(const check::Environment& mpi) {
+  constexpr std::size_t kBytes = std::size_t{64} << 20;
+  constexpr int kShort = 300;  // more than a ring takes
+  check::Flags filled(mpi), received(mpi);
+  std::vector<unsigned char> data(kBytes + kGuard, 0xaa);
+  std::vector<int> values(kShort);
+  std::vector<MPI_Request> requests(kShort + 1, MPI_REQUEST_NULL);
+  for (int message = 1; message <= 3; ++message) {
+    if (mpi.rank == 0) {
+      fill(data.data(), kBytes, message);
+      CHECK_OK(MPI_Isend(data.data(), kBytes, MPI_BYTE, 1, 6, comm, &requests.back()));
+      for (int i = 0; i < kShort; ++i) {
+        values[static_cast<std::size_t>(i)] = message * 1000 + i;
+        CHECK_OK(MPI_Isend(&values[static_cast<std::size_t>(i)], 1, MPI_INT, 1, 7, comm,
+                           &requests[static_cast<std::size_t>(i)]));
+      }
+      filled.set(message);
+      for (int sent = 0; sent == 0;) {
+        const double begun = MPI_Wtime();
+        CHECK_OK(MPI_Test(&requests.back(), &sent, MPI_STATUS_IGNORE));
+        if (MPI_Wtime() - begun > 1e-3) break;  // it has helped
+      }
+      received.await(1, message);
+      CHECK_OK(MPI_Waitall(kShort + 1, requests.data(), MPI_STATUSES_IGNORE));
+    } else {
+      std::memset(data.data(), 0xaa, data.size());
+      MPI_Request request;
+      CHECK_OK(MPI_Irecv(data.data(), kBytes, MPI_BYTE, 0, 6, comm, &request));
+      filled.await(0, message);
+      CHECK_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+      received.set(message);
+      check_whole(data.data(), kBytes, message);
+      for (int i = 0; i < kShort; ++i) {
+        int value = 0;
+        CHECK_OK(MPI_Recv(&value, 1, MPI_INT, 0, 7, comm, MPI_STATUS_IGNORE));
+        CHECK_EQ(value, message * 1000 + i);
+      }
+    }
+  }
+}
+
 // Makes this system call fail with EPERM in all threads of this process from now on.
 void forbid(long call) {
   sock_filter rules[] = {
@@ -233,6 +276,7 @@ int main(int argc, char** argv) {
   if (mode == "away") {
     sender_is_away(mpi);
     receiver_is_away(mpi);
+    answer_has_no_space(mpi);
   }
   if (mode == "unreadable") partly_unreadable(mpi);
   if (mode == "no_write" && mpi.rank == 0) forbid(SYS_process_vm_writev);

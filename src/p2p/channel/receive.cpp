@@ -114,6 +114,7 @@ void Channel::fetch(ChannelOperation& operation, int from, const Envelope& envel
     request.completion_ = completion;
     request.detail_ = std::move(why);
     operation.total = fits;
+    operation.announced = bytes;
     return share(operation, *to, sender, address);
   }
   Status fetched = kOk;

@@ -5,6 +5,7 @@
 
 #include "base/knobs.hpp"
 #include "base/lock.hpp"
+#include "base/log.hpp"
 #include "boot/boot.hpp"
 #include "p2p/channel.hpp"
 #include "p2p/channel/arrivals.hpp"
@@ -13,6 +14,12 @@
 namespace hr::p2p {
 
 using channel::Kind;
+
+void Channel::limit(Peer& to, const transport::Caps& caps) {
+  to.most = caps.max_payload;
+  to.eager_bytes = std::min(caps.eager_bytes != 0 ? caps.eager_bytes : knobs().eager_bytes, caps.max_payload);
+  to.chunk = caps.chunk_bytes;
+}
 
 Status Channel::connect(Peer& to) {
   if (to.failed) {
@@ -25,8 +32,7 @@ Status Channel::connect(Peer& to) {
   if (to.over == nullptr) return fail(Errc::kOther, "channel %d has no path to rank %d", number_, to.proc);
   HR_TRY(to.over->connect(to.proc));
   const transport::Caps caps = to.over->caps(to.proc);
-  to.eager_bytes = std::min(caps.eager_bytes != 0 ? caps.eager_bytes : knobs().eager_bytes, caps.max_payload);
-  to.chunk = caps.chunk_bytes;
+  limit(to, caps);
   to.rendezvous = caps.rendezvous;
   to.memory = to.whole->caps(to.proc).remote_read ? to.whole : nullptr;
   to.connected = true;
@@ -133,6 +139,16 @@ void Channel::end_transfer(ChannelOperation& operation) {
   finish(operation, completion);
 }
 
+bool Channel::takes_less(Peer& to) {
+  const transport::Caps now = to.over->caps(to.proc);
+  if (now.max_payload >= to.most) return false;
+  log::write(log::Level::kNote, "channel %d: longer messages to rank %d travel in small pieces: %s", number_, to.proc,
+             take_detail().c_str());
+  limit(to, now);
+  to.eager_below = std::min(to.eager_below, to.eager_bytes + 1);
+  return true;
+}
+
 // False if the message must wait for space. Completes the operation if it ends with this message, or on an error.
 bool Channel::try_send(Peer& to, ChannelOperation& operation) {
   Request& request = *operation.request;
@@ -142,9 +158,16 @@ bool Channel::try_send(Peer& to, ChannelOperation& operation) {
                                               operation.data, operation.bytes)
                               : send_ready(to, operation, channel::envelope(Kind::kRts, envelope, operation.bytes));
   if (status.is_again()) return false;
+  Completion completion;
+  if (eager && !status.ok() && takes_less(to)) {
+    // Nothing else would end the send if its context has ended: it is announced only now.
+    completion.error = queues(request.context_)->ended();
+    if (!completion.error.ok()) return finish(operation, completion), true;
+    counters::add_to(counts_.rendezvous, operation.bytes);
+    return try_send(to, operation);
+  }
   request.phase_ = Request::Phase::kWaiting;
   if (eager || !status.ok()) {
-    Completion completion;
     completion.error = status;
     if (!status.ok()) {
       const LibraryGuard guard;
@@ -333,11 +356,13 @@ void Channel::control(int proc, const transport::Header& header, const void* pay
                       transport::RendezvousData declined) {
   Peer* to = nullptr;
   if (!peer(proc, &to).ok()) {
-    static_cast<void>(take_detail());
+    const std::string why = take_detail();
     if (to->failed) return;
     to->eager_below = 0;
+    if (!std::exchange(to->reported, true))
+      log::write(log::Level::kError, "rank %d waits for an answer that cannot be sent yet: %s", proc, why.c_str());
   } else if (to->controls.empty()) {
-    // If sending fails permanently, a report from the transport ends the operations with that process.
+    // If sending fails for good, the path has failed: the transport's report ends the operations with that process.
     if (!to->over->send(proc, header, payload, bytes).is_again()) {
       if (declined.token != 0) to->over->decline_rendezvous(proc, declined);
       return;
@@ -387,6 +412,11 @@ bool Channel::flush(Peer& to) {
     const Status status = to.over->send(to.proc, channel::plain(Kind::kData, operation.receiver, operation.moved),
                                         operation.data + operation.moved, piece);
     if (status.is_again() && !left) return moved;
+    if (!status.ok() && !left) {
+      if (takes_less(to)) continue;
+      static_cast<void>(take_detail());
+      return moved;  // the path has failed, and try_fail() ends the operation
+    }
     operation.moved += piece;
     moved = true;
     if (operation.moved < operation.total) continue;

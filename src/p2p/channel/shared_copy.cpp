@@ -8,8 +8,8 @@
 // has claimed is copied by the other one: the receiver reads the sender's part and sends a second kDone, or, if it is
 // the receiver that cannot read, the sender streams the whole message.
 //
-// A sender whose thread holds the library lock does not help, so that other threads need not wait for a long copy. If
-// the ring is full, its answer waits for its next call.
+// A sender whose thread holds the library lock does not help, so that other threads need not wait for a long copy; nor
+// does one whose answer would have to wait for space, as its program may not call MPI again for long.
 //
 // The sender writes into the buffer of a receive whose context has ended, or that is freed: such a receive stays until
 // the sender has answered, or has failed.
@@ -54,7 +54,7 @@ void Channel::account_for(ChannelOperation& operation, std::size_t bytes) {
   operation.moved += bytes;
   if (operation.moved < operation.total) return;
   operation.helped = false;
-  count_received(operation.unreadable ? stream_ : single_copy_, operation.total);
+  count_received(operation.unreadable ? stream_ : single_copy_, operation.announced);
   if (operation.unreadable) return request_stream(operation, request.peer_cookie_);
   Completion completion = request.completion_;
   count(Statistic::single_copies);
@@ -70,9 +70,9 @@ void Channel::arrive_share(int from, std::uint64_t sender, std::uint64_t receive
     return;
   Peer& to = *peers_[static_cast<std::size_t>(from)];
   const bool valid = !operation->on_device && !operation->registered && share.bytes <= operation->bytes;
-  if (!helps_ || !valid || to.memory == nullptr || !to.writable) return;
+  if (!helps_ || !valid || to.memory == nullptr || !to.writable || !to.controls.empty()) return;
   const auto words = to.over->shared_words(from);
-  if (words.empty()) return;
+  if (words.empty() || !to.over->has_space(from, 1)) return;
   Claims claims(words.front().value, static_cast<std::uint32_t>(share.generation), share.bytes);
   Status status = kOk;
   while (status.ok()) {

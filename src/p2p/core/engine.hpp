@@ -118,6 +118,9 @@ inline Peer& peer_of(int proc) noexcept { return *engine()->peers[static_cast<st
 // Creates the peer on first use. Errors: the transport's; MPIX_ERR_PROC_FAILED if the process has failed.
 Status connect(int proc, Peer** out);
 Peer& make_peer(int proc);  // without a connection
+// Called after the transport has not accepted a message. True if it accepts only shorter ones from now on, as there is
+// no memory for longer ones: the caller chooses again how to send it.
+[[gnu::cold]] bool takes_less(Peer& peer);
 inline Status connected_peer(int proc, Peer** out) {
   Peer& peer = peer_of(proc);
   *out = &peer;

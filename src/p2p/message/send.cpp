@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/knobs.hpp"
+#include "base/log.hpp"
 #include "mem/device/context.hpp"
 #include "p2p/core/steps.hpp"
 #include "p2p/counting.hpp"
@@ -19,6 +20,15 @@ namespace hr::p2p {
 namespace {
 
 using wire::Kind;
+
+// Ends the operations with a process that cannot be answered. It may wait although this process has none with it, so a
+// line says why.
+void fail_unanswered(int proc, Status why) {
+  const bool known = has_failed(proc);
+  mark_failed(proc, why);
+  if (known) return;
+  log::write(log::Level::kError, "rank %d cannot be answered: %s", proc, peer_of(proc).why_failed.c_str());
+}
 
 Envelope envelope_of(const Request& send) { return {send.context_, send.source_, send.tag_}; }
 
@@ -119,6 +129,7 @@ Status try_send(Peer& peer, Request& send) {
   Status status = !small              ? try_send_rts(peer, send, &done)
                   : send.synchronous_ ? try_send_eager_sync(peer, send)
                                       : try_send_eager(peer, send.view_, envelope_of(send));
+  if (small && !status.ok() && takes_less(peer)) return try_send(peer, send);
   if (status.is_again()) return status;
   if (!small) counters::count_rendezvous(send.view_.packed);
   if (peer.failed) [[unlikely]] {
@@ -201,14 +212,14 @@ void send_control(int proc, const transport::Header& header, const void* payload
   // ring.
   if (const Status status = connected_peer(proc, &peer); !status.ok()) {
     // Until now, a request may have been waiting for a failed process.
-    has_failed(proc) ? mark_busy(peer_of(proc)) : mark_failed(proc, status);
+    has_failed(proc) ? mark_busy(peer_of(proc)) : fail_unanswered(proc, status);
     static_cast<void>(take_detail());
     return;
   }
   if (peer->control_messages.empty()) {
     const Status status = peer->transport->send(proc, header, payload, bytes);
     if (status.ok()) return;
-    if (!status.is_again()) return mark_failed(proc, status);
+    if (!status.is_again()) return fail_unanswered(proc, status);
   }
   peer->plain_below = 0;  // short messages must not overtake this one until flush() has sent it
   ControlMessage& answer = peer->control_messages.emplace_back();
@@ -224,9 +235,11 @@ Status send_plain(const std::byte* data, std::size_t bytes, int to_proc, const E
   if (bytes >= peer.plain_below || !peer.queued.empty()) [[unlikely]]
     return Status::again();
   const Status status = peer.transport->send(to_proc, wire::envelope(Kind::kEager, envelope, bytes), data, bytes);
-  if (status.ok()) [[likely]]
+  if (status.ok()) [[likely]] {
     counters::count_sent(*peer.counted, !is_programs(envelope.context), bytes);
-  return status;
+    return kOk;
+  }
+  return takes_less(peer) ? Status::again() : status;
 }
 
 Request* completed_send_request() noexcept {

@@ -5,6 +5,7 @@
 
 #include "base/events.hpp"
 #include "base/knobs.hpp"
+#include "base/log.hpp"
 #include "boot/boot.hpp"
 #include "p2p/active_message.hpp"
 #include "p2p/buffered.hpp"
@@ -22,6 +23,28 @@
 
 namespace hr::p2p {
 
+namespace {
+
+// Sets the limit that follows from the peer's caps.
+void limit_eager(Peer& peer) {
+  // A synchronous eager message carries a cookie in front of its data.
+  const std::size_t longest = peer.caps.max_payload - sizeof(wire::EagerSyncHead);
+  peer.eager_bytes = peer.caps.eager_bytes != 0 ? peer.caps.eager_bytes : std::min(knobs().eager_bytes, longest);
+}
+
+}  // namespace
+
+bool takes_less(Peer& peer) {
+  const transport::Caps now = peer.transport->caps(peer.proc);
+  if (now.max_payload >= peer.caps.max_payload) return false;
+  log::write(log::Level::kNote, "longer messages to rank %d travel in small pieces: %s", peer.proc,
+             take_detail().c_str());
+  peer.caps = now;
+  limit_eager(peer);
+  peer.plain_below = std::min(peer.plain_below, peer.eager_bytes + 1);
+  return true;
+}
+
 Status connect(int proc, Peer** out) {
   if (peer_of(proc).failed) return failure_error(proc);
   transport::Paths paths;
@@ -35,9 +58,7 @@ Status connect(int proc, Peer** out) {
   peer.transport = paths.messages;
   peer.memory = paths.memory;
   peer.caps = paths.caps;
-  // A synchronous eager message carries a cookie in front of its data.
-  const std::size_t longest = peer.caps.max_payload - sizeof(wire::EagerSyncHead);
-  peer.eager_bytes = peer.caps.eager_bytes != 0 ? peer.caps.eager_bytes : std::min(knobs().eager_bytes, longest);
+  limit_eager(peer);
   peer.plain_below = peer.eager_bytes + 1;
   peer.connected = true;
   peer.counted = &row_of(peer);

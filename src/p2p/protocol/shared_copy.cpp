@@ -170,8 +170,9 @@ class Batch {
   [[nodiscard]] std::span<const Part> parts() const noexcept { return {parts_.data(), count_}; }
   [[nodiscard]] int proc() const noexcept { return proc_; }
 
+  static constexpr int kMost = 8;
+
  private:
-  static constexpr std::size_t kMost = 8;
   static constexpr std::size_t kMostBytes = std::size_t{1} << 20;
 
   [[nodiscard]] std::span<const transport::RemotePart> claimed() const noexcept {
@@ -270,8 +271,18 @@ void read_fronts(bool yields_lock) {
   }
 }
 
+// True if the answers to a batch need not wait for space, as the program may not call MPI again for long.
+bool can_answer(int proc) {
+  const Peer& peer = peer_of(proc);
+  return peer.control_messages.empty() && peer.transport->has_space(proc, Batch::kMost);
+}
+
 void write_backs() {
   using Writing = Copy::Writing;
+  if (Copy& first = *state().to_write.front(); !can_answer(first.request.proc_)) {
+    List::remove(first);  // the receiver copies everything
+    return;
+  }
   Batch batch(state().to_write, state().to_write.front()->request.proc_, &Claims::from_back);
   batch.remove_unclaimed([](const Copy&) {});
   for (const Batch::Part& part : batch.parts()) part.copy->writing = Writing::kUnderWay;

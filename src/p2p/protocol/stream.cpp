@@ -17,7 +17,8 @@ constexpr std::size_t kPieceUnit = 64;
 // Returns the size of a piece; even short messages are divided, so that the receiver copies one piece while the sender
 // copies the next.
 std::size_t piece_of(std::size_t bytes, const transport::Caps& caps) {
-  return std::clamp(bytes / 4 / kPieceUnit * kPieceUnit, kLeastPiece, std::max(kLeastPiece, caps.chunk_bytes));
+  const std::size_t most = std::max(kLeastPiece, caps.chunk_bytes);
+  return std::min(std::clamp(bytes / 4 / kPieceUnit * kPieceUnit, kLeastPiece, most), caps.max_payload);
 }
 
 // Always applicable. The estimate counts a clear-to-send, the stream of pieces, which both sides copy concurrently, and
@@ -99,6 +100,7 @@ bool push_stream(Peer& peer) {
   bool moved = false;
   while (Request* send = peer.streams.front()) {
     const Status status = push_piece(peer, *send);
+    if (!status.ok() && takes_less(peer)) continue;
     if (status.is_again()) return moved;
     moved = true;
     if (status.ok() && send->offset_ < send->total_) continue;

@@ -23,6 +23,16 @@ void Producer::see_consumed() noexcept {
   bytes_consumed_ = memory_->bytes_consumed.load(std::memory_order_acquire);
 }
 
+void Producer::end_lap() noexcept {
+  if (next_cell_ >= cells_consumed_ + kCells) return;
+  Cell& cell = memory_->cells[next_cell_ % kCells];
+  cell.bytes = kEndOfLap;
+  cell.sequence.store(lap_of(next_cell_), std::memory_order_release);
+  next_cell_ = (next_cell_ / kCells + 1) * kCells;
+  last_backed_ += kCells;
+  find_end();
+}
+
 bool Producer::reader_is_far() noexcept {
   reader_.count();
   if (reader_.is_due()) see_consumed();
@@ -76,6 +86,7 @@ void Producer::write_place(Cell& cell) const noexcept {
 }
 
 std::byte* Producer::reserve(std::size_t bytes) noexcept {
+  wanted_ = 0;
   if (!cell_free()) return nullptr;
   reserved_bytes_ = static_cast<std::uint32_t>(bytes);
   if (bytes <= kInlineBytes) return memory_->cells[next_cell_ % kCells].data;
@@ -104,6 +115,10 @@ void Producer::commit(const Header& header) noexcept {
 void Consumer::take_long(int from, const MessageHandlers& handlers) {
   const Cell& cell = *cell_;
   const std::size_t bytes = cell.bytes;
+  if (bytes == kEndOfLap) {
+    next_cell_ += kCells - 1 - next_cell_ % kCells;  // take() adds one
+    return;
+  }
   Place place;
   std::memcpy(&place, cell.data, sizeof place);
   handlers[kind_of(cell.header)](from, cell.header, payload_at(place), bytes);

@@ -8,8 +8,10 @@
 // message.
 //
 // Neither the cells nor the byte ring need be backed by memory from the start: a producer uses as much as is known to
-// be backed, and reports how much more it needs (wants_cells(), wanted()). If there is no more for the byte ring, it
-// continues with a smaller one (settle()). The cell after the last message is always backed, as the consumer polls it.
+// be backed, and reports how much more it needs (wants_cells(), wanted()). If there is no more, it continues with a
+// smaller byte ring (settle()), or with the cells that it has (settle_cells()): the last of them then tells the
+// consumer to continue at the first one. So a message that fits into a cell never needs more memory. The cell after the
+// last message is always backed, as the consumer polls it.
 //
 // If the two processes take turns, the next cell's line is prefetched when it is this side's turn, and the payload
 // is demoted towards the reader (base/cache_hints.hpp). If the reader is so far away that one transfer of a line
@@ -39,6 +41,8 @@ namespace hr::transport::shm {
 inline constexpr std::size_t kCells = 256;
 inline constexpr std::size_t kInlineBytes = 96;
 inline constexpr std::size_t kShortBytes = 32;  // payload bytes in the cell's first line
+// In place of the length of a message: the next one is in the first cell.
+inline constexpr std::uint32_t kEndOfLap = ~std::uint32_t{0};
 // Smallest payload written with non-temporal stores to a reader that is far away; shorter payloads gain nothing.
 inline constexpr std::size_t kMinNontemporalBytes = 512;
 
@@ -126,6 +130,13 @@ class Producer {
   std::byte* reserve(std::size_t bytes) noexcept;
   void commit(const Header& header) noexcept;
 
+  // True if this many messages find a free cell.
+  [[nodiscard]] bool has_cells(int messages) noexcept {
+    const std::uint64_t end = next_cell_ + static_cast<std::uint64_t>(messages);
+    if (end > cells_end_) see_consumed();
+    return end <= cells_end_;
+  }
+
   // Records that a message arrived from the reader of this ring, which may now be waiting for an answer.
   void note_reply() noexcept {
     if (replied_) return;
@@ -147,13 +158,16 @@ class Producer {
     wanted_ = 0;
   }
   // True if the last message was refused because its cell has no memory.
-  [[nodiscard]] bool wants_cells() const noexcept { return next_cell_ >= last_backed_; }
+  [[nodiscard]] bool wants_cells() const noexcept { return !settled_cells_ && next_cell_ >= last_backed_; }
   // Records that the first `cells` cells are backed.
   void back_cells(std::uint64_t cells) noexcept {
     backed_ = cells;
     last_backed_ = cells < kCells ? cells - 1 : ~std::uint64_t{0};
     find_end();
   }
+  // Records that there is no memory for more cells: the backed ones are the whole ring from now on. Called if
+  // wants_cells().
+  void settle_cells() noexcept { settled_cells_ = true; }
   [[nodiscard]] std::uint64_t backed_cells() const noexcept { return backed_; }
   // Records that there is no more memory: the byte ring shrinks to its usable part as soon as it is empty.
   void settle() noexcept {
@@ -167,8 +181,12 @@ class Producer {
     if (next_cell_ < cells_end_) [[likely]]
       return true;
     see_consumed();
+    if (settled_cells_ && next_cell_ == last_backed_) [[unlikely]]
+      end_lap();
     return next_cell_ < cells_end_;
   }
+  // Tells the consumer to continue at the first cell, if the last backed cell is free.
+  void end_lap() noexcept;
   void find_end() noexcept { cells_end_ = std::min(cells_consumed_ + kCells, last_backed_); }
   // Publishes cell `at`, the next one, whose data has been written.
   void publish(std::uint64_t at, const Header& header, std::size_t bytes) noexcept {
@@ -206,6 +224,7 @@ class Producer {
   std::size_t usable_;
   std::size_t wanted_ = 0;
   bool settles_ = false;
+  bool settled_cells_ = false;
   bool replied_ = false;          // a message has arrived from the reader since the last one to it
   std::uint32_t last_bytes_ = 0;  // length of the last message
   std::uint64_t next_cell_ = 0;
@@ -213,7 +232,7 @@ class Producer {
   std::uint64_t lap_start_ = 0;       // total bytes used before this lap of the byte ring
   std::uint64_t cells_consumed_ = 0;  // last seen
   std::uint64_t cells_end_ = 0;       // first cell that may not be written, according to the above
-  std::uint64_t last_backed_ = 0;     // last cell that is backed; far away once all are
+  std::uint64_t last_backed_ = 0;     // last backed cell of this lap; far away once all are
   std::uint64_t backed_ = 0;          // number of cells that are backed
   std::uint64_t bytes_consumed_ = 0;  // last seen
   ReaderDistance reader_;
@@ -245,7 +264,7 @@ class Consumer {
   }
 
  private:
-  // take() for a payload that is not in the cell.
+  // take() for a payload that is not in the cell, or for the end of a lap.
   void take_long(int from, const MessageHandlers& handlers);
 
   [[nodiscard]] const std::byte* payload_at(const Place& place) const noexcept {

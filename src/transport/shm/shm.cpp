@@ -20,6 +20,7 @@
 #include "base/last_cache.hpp"
 #include "base/log.hpp"
 #include "base/machine.hpp"
+#include "base/relaxed.hpp"
 #include "boot/boot.hpp"
 #include "transport/shm/presence.hpp"
 #include "transport/shm/remote.hpp"
@@ -141,10 +142,12 @@ class alignas(kCacheLine) Shm : public Transport {
   }
   [[nodiscard]] Caps caps(int proc) const noexcept override {
     const auto peer = static_cast<std::size_t>(local(proc));
+    const bool connected = peer < outgoing_.size();
+    const bool cells_only = connected && outgoing_[peer].cells_only;
     return {.inline_bytes = kInlineBytes,
-            .max_payload = segment_.payload_bytes() / 2,
-            .chunk_bytes = std::min(segment_.payload_bytes() / 16, kMostChunk),
-            .eager_bytes = peer < outgoing_.size() ? outgoing_[peer].eager_bytes : 0,
+            .max_payload = cells_only ? kInlineBytes : segment_.payload_bytes() / 2,
+            .chunk_bytes = cells_only ? kInlineBytes : std::min(segment_.payload_bytes() / 16, kMostChunk),
+            .eager_bytes = connected && !cells_only ? outgoing_[peer].eager_bytes : 0,
             .remote_read = knobs().shm_single_copy != ShmSingleCopyChoice::kOff,
             .same_node = true,
             .same_address_space = false,
@@ -167,16 +170,15 @@ class alignas(kCacheLine) Shm : public Transport {
     Producer& producer = outgoing_[static_cast<std::size_t>(local(proc))].producer;
     if (std::byte* slot = producer.reserve(bytes); slot != nullptr) [[likely]]
       return slot;
-    if (const Status status = make_room(local(proc), bytes); !status.is_again()) {
-      if (status.ok()) return producer.reserve(bytes);
-      handlers_.failed(proc, status);
-    }
-    return nullptr;
+    return make_room(local(proc), bytes).ok() ? producer.reserve(bytes) : nullptr;
   }
   void commit(int proc, const Header& header) override {
     Outgoing& to = outgoing_[static_cast<std::size_t>(local(proc))];
     to.producer.commit(header);
     notify(*to.bell);
+  }
+  [[nodiscard]] bool has_space(int proc, int messages) noexcept override {
+    return outgoing_[static_cast<std::size_t>(local(proc))].producer.has_cells(messages);
   }
   [[nodiscard]] bool has_left(int proc) const noexcept override {
     return segment_.doorbell(local(proc))->left.load(std::memory_order_acquire) != 0;
@@ -221,6 +223,8 @@ class alignas(kCacheLine) Shm : public Transport {
     Producer producer{nullptr, 0};
     Doorbell* bell = nullptr;  // null: not connected
     bool reserved = false;     // the ring has its initial memory
+    // There is no memory for payloads that do not fit into a cell. A channel reads it without this transport's lock.
+    Relaxed<bool> cells_only{false};
     // Value tuned for processes at this distance; 0: not tuned.
     std::size_t eager_bytes = 0;
   };
@@ -233,6 +237,7 @@ class alignas(kCacheLine) Shm : public Transport {
   }
   [[gnu::noinline]] Status send_long(int peer, const Header& header, const void* payload, std::size_t bytes);
   Status make_room(int peer, std::size_t bytes);
+  void note_small_ring(int peer);
   void make_exchange_buffer(int peer);
   void accept_connections();
   // A peer that has connected to this process.
@@ -337,7 +342,7 @@ void Shm::enter() {
   first_bytes_ = std::min(first_bytes_for(count), segment_.payload_bytes());
   first_cells_ = first_cells_for(count);
   memory_ = std::make_unique<std::atomic<Memory>[]>(static_cast<std::size_t>(count));
-  outgoing_.resize(static_cast<std::size_t>(count));
+  outgoing_ = std::vector<Outgoing>(static_cast<std::size_t>(count));
   incoming_of_.assign(static_cast<std::size_t>(count), -1);
   for (int peer = 0; peer < count; ++peer) {
     if (peer == own_) exchange_buffers_.emplace_back();
@@ -410,12 +415,17 @@ Status Shm::send_long(int peer, const Header& header, const void* payload, std::
 }
 
 // Called after a message was refused. Returns kOk if the message is worth another attempt, because the ring has more
-// memory now or is to stay small; Status::again() if the ring is full; an error if there is no memory for the message.
+// memory now or is to stay small; Status::again() if the ring is full; an error if there is no memory for the payload:
+// from now on, caps() allow only payloads that fit into a cell.
 Status Shm::make_room(int peer, std::size_t bytes) {
   Producer& producer = outgoing_[static_cast<std::size_t>(peer)].producer;
   if (producer.wants_cells()) {
     const std::uint64_t cells = std::min<std::uint64_t>(4 * producer.backed_cells() + 3, kCells);  // whole pages
-    HR_TRY(segment_.reserve_cells(peer, own_, cells));
+    if (!segment_.reserve_cells(peer, own_, cells).ok()) {
+      note_small_ring(peer);
+      producer.settle_cells();
+      return kOk;
+    }
     buffered_.take((cells - producer.backed_cells()) * sizeof(Cell));
     producer.back_cells(cells);
     return kOk;
@@ -429,11 +439,18 @@ Status Shm::make_room(int peer, std::size_t bytes) {
     producer.grow(usable);
     return kOk;
   }
-  if (bytes > producer.usable()) return status;
-  log::note_once(ring_stays_small_, "messages to rank %d use less shared memory than planned: %s",
-                 ranks_[static_cast<std::size_t>(peer)], take_detail().c_str());
+  if (bytes > producer.usable()) {
+    outgoing_[static_cast<std::size_t>(peer)].cells_only = true;
+    return status;
+  }
+  note_small_ring(peer);
   producer.settle();
   return kOk;
+}
+
+void Shm::note_small_ring(int peer) {
+  log::note_once(ring_stays_small_, "messages to rank %d use less shared memory than planned: %s",
+                 ranks_[static_cast<std::size_t>(peer)], take_detail().c_str());
 }
 
 void Shm::make_exchange_buffer(int peer) {

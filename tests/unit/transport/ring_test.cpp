@@ -108,6 +108,60 @@ TEST_F(RingFixture, CellsWithoutMemoryAreNotTouched) {
   for (std::uint64_t i = 0; i < arrived.size(); ++i) EXPECT_EQ(arrived[i].header.words[0], i);
 }
 
+// The backed cells are the whole ring: messages that fit into a cell need no more memory, in any number.
+TEST_F(RingFixture, CellsThatGetNoMoreMemoryAreTheWholeRing) {
+  constexpr std::uint64_t kBacked = 31;
+  constexpr std::uint64_t kMessages = 3000;
+  const unsigned seed = std::random_device()();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  Producer producer(memory, kPayload, 0, nullptr, kBacked);
+  Consumer consumer(memory);
+  arrived.clear();
+  std::uint64_t sent = 0;
+  while (sent < kMessages) {
+    for (unsigned wanted = random() % 40; wanted != 0 && sent < kMessages; --wanted) {
+      const auto payload = make_payload(sent, random() % (kInlineBytes + 1));
+      if (!producer.send({{sent, 0, 0}}, payload.data(), payload.size())) {
+        if (!producer.wants_cells()) break;
+        producer.settle_cells();
+        continue;
+      }
+      ++sent;
+      ASSERT_LT(sent - arrived.size(), kBacked);
+    }
+    for (unsigned most = random() % 40; most != 0 && consumer.ready(); --most) consumer.take(3, kCollect);
+  }
+  while (consumer.ready()) consumer.take(3, kCollect);
+  ASSERT_EQ(arrived.size(), kMessages);
+  for (std::uint64_t i = 0; i < kMessages; ++i) {
+    EXPECT_EQ(arrived[i].header.words[0], i);
+    EXPECT_EQ(arrived[i].payload, make_payload(i, arrived[i].payload.size()));
+  }
+  for (std::uint64_t i = kBacked; i < kCells; ++i) EXPECT_EQ(memory->cells[i].sequence.load(), 0U) << i;
+  // A full ring refuses a message until one is taken, and never asks for memory.
+  const std::uint64_t extra = 7;
+  int full = 0;
+  while (producer.send({{0, 0, 0}}, &extra, sizeof extra)) ++full;
+  EXPECT_GT(full, 0);
+  EXPECT_LT(full, static_cast<int>(kBacked));
+  EXPECT_FALSE(producer.wants_cells());
+  EXPECT_EQ(producer.wanted(), 0U);
+  while (consumer.ready()) consumer.take(3, kCollect);
+  EXPECT_TRUE(producer.send({{0, 0, 0}}, &extra, sizeof extra));
+}
+
+// A message that is refused because the cells are full must not count as one for which the byte ring has no memory.
+TEST_F(RingFixture, AFullRingForgetsWhatAnEarlierPayloadWanted) {
+  Producer producer(memory, kPayload, 0);
+  const std::vector<std::byte> payload(kInlineBytes + 1);
+  EXPECT_FALSE(producer.send({{0, 0, 0}}, payload.data(), payload.size()));
+  EXPECT_NE(producer.wanted(), 0U);
+  while (producer.send({{0, 0, 0}}, payload.data(), 8)) {
+  }
+  EXPECT_EQ(producer.wanted(), 0U);
+}
+
 TEST_F(RingFixture, ShortMessagesStopAtAFullRing) {
   Producer producer(memory, kPayload);
   Consumer consumer(memory);
