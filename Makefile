@@ -175,8 +175,8 @@ $(VENV)/.wheel: requirements-wheel.txt | $(VENV)/.ready
 	$(VENV)/bin/pip install -q --disable-pip-version-check -r requirements-wheel.txt
 	@touch $@
 
-# The source of hwloc is that of Debian.
-WHEEL_PACKAGES := dpkg-dev bzip2 make
+# The source of hwloc is that of Debian. The wheel has the kernels for AMD GPUs (clang, lld), too.
+WHEEL_PACKAGES := dpkg-dev bzip2 make clang-19 lld-19
 wheel: packages $(VENV)/.wheel
 	@scripts/install-packages.sh $(WHEEL_PACKAGES)
 	@packaging/wheel/build.sh $(VENV) build/wheel dist
