@@ -33,9 +33,9 @@ BUILD_PACKAGES := gcc g++ cmake ninja-build ccache pkg-config libhwloc-dev nlohm
 # chromium is the browser in which headrace monitor is tested. clang-19 and lld-19 compile the kernels for AMD GPUs, which are optional in a
 # build.
 TEST_PACKAGES := libgtest-dev gdb gfortran chromium mandoc man-db clang-19 lld-19
-# libpmix-dev contains libpmix.so, the name under which Debian's Slurm opens the library. zsh, fish and lmod serve tests of the night tier:
-# they read the completions and the module files.
-PACKAGING_PACKAGES := zsh fish lmod
+# libpmix-dev contains libpmix.so, the name under which Debian's Slurm opens the library. The first list serves tests of the night tier:
+# zsh, fish and lmod read the completions and the module files; the others compile OpenMP programs for AMD GPUs.
+NIGHT_PACKAGES := zsh fish lmod clang-tools-19 libomp-19-dev rocm-device-libs
 HOSTS_PACKAGES := iproute2 util-linux openssh-server openssh-client slurm-wlm munge libpmix2 libpmix-dev
 # The system's Python needs a separate package for virtual environments; other Pythons include the module.
 VENV_PACKAGE := $(shell $(PYTHON) -c 'import ensurepip' 2>/dev/null || echo python3-venv)
@@ -44,7 +44,7 @@ VENV_PACKAGE := $(shell $(PYTHON) -c 'import ensurepip' 2>/dev/null || echo pyth
 SETTINGS := -C cmake.define.HEADRACE_WERROR=ON
 SOURCES = $(shell git ls-files '*.cpp' '*.hpp' '*.cu' '*.c' | grep -v '^include/')
 
-.PHONY: wheel sdist test-wheel demo test test-all test-tiers test-without-precompiled test-as-hosts test-namespaces test-hosts noop sanitize outside install docs peers monitor-page format format-check tidy clean packages test-packages packaging-packages hosts-packages
+.PHONY: wheel sdist test-wheel demo test test-all test-tiers test-without-precompiled test-as-hosts test-namespaces test-hosts noop sanitize outside install docs peers monitor-page format format-check tidy clean packages test-packages night-packages hosts-packages
 .NOTPARALLEL:
 
 packages:
@@ -53,8 +53,8 @@ packages:
 test-packages:
 	@scripts/install-packages.sh $(TEST_PACKAGES)
 
-packaging-packages:
-	@scripts/install-packages.sh $(PACKAGING_PACKAGES)
+night-packages:
+	@scripts/install-packages.sh $(NIGHT_PACKAGES)
 
 hosts-packages:
 	@scripts/install-packages.sh $(HOSTS_PACKAGES)
@@ -107,7 +107,7 @@ test: $(BUILT)
 	@$(BUILD_TESTS) || { echo "0 passed, 1 failed, 0 skipped"; exit 1; }
 	@HR_MONITOR=required HR_DOCS=required $(WITH_PEERS) scripts/run-tier.sh $(BUILD) change $(CTEST_OPTIONS)
 
-test-tiers: $(BUILT) peers packaging-packages $(VENV)/.packaging $(ENVIRONMENT_MODULES)/.ready
+test-tiers: $(BUILT) peers night-packages $(VENV)/.packaging $(ENVIRONMENT_MODULES)/.ready
 	@$(BUILD_TESTS)
 	@MODULES_CMD=$$(echo $(CURDIR)/$(ENVIRONMENT_MODULES)/usr/lib/*/modulecmd.tcl) HR_MONITOR=required HR_DOCS=required $(WITH_PEERS) scripts/run-tier.sh $(BUILD) all $(CTEST_OPTIONS)
 
@@ -175,8 +175,8 @@ $(VENV)/.wheel: requirements-wheel.txt | $(VENV)/.ready
 	$(VENV)/bin/pip install -q --disable-pip-version-check -r requirements-wheel.txt
 	@touch $@
 
-# The source of hwloc is that of Debian.
-WHEEL_PACKAGES := dpkg-dev bzip2 make
+# The source of hwloc is that of Debian. The wheel has the kernels for AMD GPUs (clang, lld), too.
+WHEEL_PACKAGES := dpkg-dev bzip2 make clang-19 lld-19
 wheel: packages $(VENV)/.wheel
 	@scripts/install-packages.sh $(WHEEL_PACKAGES)
 	@packaging/wheel/build.sh $(VENV) build/wheel dist

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from .base import former_names
@@ -92,6 +93,7 @@ def knobs(tables: Tables) -> str:
         default = str(knob["default"]).lower() if knob["type"] == "bool" else knob["default"]
         names = ", ".join(f"`HEADRACE_{name.upper()}`" for name in former_names(knob))
         former = f" (Formerly {names}, still accepted.)" if names else ""
+        sentence = re.sub(r"\bdocs/([\w-]+\.md)", r"[\1](\1)", knob["sentence"])
         rows.append(f"| `HEADRACE_{knob['name'].upper()}` | {knob_type(knob)} | `{default}` | {knob['scope']} |"
-                    f" {knob['sentence']}{former} |\n")
+                    f" {sentence}{former} |\n")
     return KNOBS.format(rows="".join(rows))

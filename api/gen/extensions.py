@@ -64,7 +64,8 @@ def marked(text: str) -> str:
         is_code = bare.startswith(("MPI_", "MPIX_", "mpiexec")) or bare.endswith("_")
         words.append(word.replace(bare, f"`{bare}`") if is_code and bare else word)
     return " ".join(words).replace("`mpiexec` --enable-recovery", "`mpiexec --enable-recovery`") \
-        .replace("docs/failures.md", "[Continuing when a process fails](failures.md)").replace("docs/streams.md", "[Streams and graphs](streams.md)").replace("docs/gpus.md", "[GPU buffers](gpus.md#partitions-that-a-kernel-marks)")
+        .replace("docs/failures.md", "[Continuing when a process fails](failures.md)").replace("docs/streams.md", "[Streams and graphs](streams.md)").replace("docs/gpus.md", "[GPU buffers](gpus.md#partitions-that-a-kernel-marks)") \
+        .replace("docs/amd.md", "[AMD GPUs](amd.md)")
 
 
 def section(extension: Extension, meaning) -> str:

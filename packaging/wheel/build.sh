@@ -38,6 +38,7 @@ echo "wheel (the log: $work/pip-wheel.txt)"
   -C "cmake.define.HEADRACE_LICENSES=$work/sysroot/usr/share/licenses" \
   -C "cmake.define.HEADRACE_CXX_LIBRARY=$work/sysroot/usr/lib/libheadrace_cxx.so.1" "$source" >"$work/pip-wheel.txt" 2>&1 || { tail -n 60 "$work/pip-wheel.txt" >&2; exit 1; }
 grep -q 'kernels compiled by' "$work/pip-wheel.txt" || { echo "build.sh: the GPU kernels were not compiled" >&2; exit 1; }
+grep -q 'kernels for AMD GPUs compiled by' "$work/pip-wheel.txt" || { echo "build.sh: the kernels for AMD GPUs were not compiled (clang-19, lld-19)" >&2; exit 1; }
 for transport in 'network transport compiled' 'network transport ofi compiled'; do
   grep -q "$transport" "$work/pip-wheel.txt" || { echo "build.sh: not in the log: $transport" >&2; exit 1; }
 done

@@ -1,7 +1,8 @@
 """Checks a wheel and names it: finish.py <wheel> <platform> <directory>
 
 auditwheel determines the systems on which its files run, by the symbol versions of the C and C++ libraries that they need. A wheel is
-refused if it needs more than `platform`, is too large, needs a library that systems may lack, or lacks kernels for a generation of GPUs.
+refused if it needs more than `platform`, is too large, needs a library that systems may lack, or lacks kernels for a generation of GPUs of
+NVIDIA or AMD.
 """
 
 from __future__ import annotations
@@ -17,6 +18,10 @@ from pathlib import Path
 MOST = 15 * 1000 * 1000  # bytes
 # Kernels for NVIDIA's GPUs: code for compute capabilities 8.0 to 8.9, 9.0, 10.0 to 10.3, 12.0 and 12.1; PTX for all others from 9.0 on.
 KERNELS = {("code", 80), ("code", 90), ("code", 100), ("code", 120), ("PTX", 90)}
+# Kernels for AMD's GPUs: MI200 and MI300 (HR_AMD_ARCHITECTURES in cmake/HrKernels.cmake).
+CODE_OBJECTS = {"gfx90a", "gfx942"}
+BUNDLE = b"__CLANG_OFFLOAD_BUNDLE__"
+ELF = b"\x7fELF\x02"
 
 
 def refuse(why: str) -> None:
@@ -43,6 +48,20 @@ def kernels(library: bytes) -> set[tuple[str, int]]:
     return found
 
 
+def code_objects(library: bytes) -> set[str]:
+    """Returns the processors for which a library has code objects (clang's bundle; cmake/fatbin.S.in)."""
+    found = set()
+    for start in re.finditer(re.escape(BUNDLE), library):
+        at = start.end() + 8
+        for _ in range(struct.unpack_from("<Q", library, start.end())[0]):
+            offset, size, length = struct.unpack_from("<QQQ", library, at)
+            name = library[at + 24:at + 24 + length].decode(errors="replace")
+            at += 24 + length
+            if size > len(ELF) and library.startswith(ELF, start.start() + offset):
+                found.add(name.rpartition("--")[2])
+    return found
+
+
 def main(wheel: Path, platform: str, to: Path) -> None:
     told = subprocess.run([sys.executable, "-m", "auditwheel", "show", "--json", wheel], capture_output=True, text=True, check=False)
     if told.returncode != 0:
@@ -55,9 +74,11 @@ def main(wheel: Path, platform: str, to: Path) -> None:
         refuse(f"auditwheel says {verdict['overall_tag']}, and the wheel is to be {platform}")
     with zipfile.ZipFile(wheel) as opened:
         library = next(name for name in opened.namelist() if name.endswith("/lib/libmpi_abi.so.1"))
-        missing = KERNELS - kernels(opened.read(library))
-    if missing:
+        content = opened.read(library)
+    if missing := KERNELS - kernels(content):
         refuse(f"no kernels in {library}: {sorted(missing)}")
+    if missing := CODE_OBJECTS - code_objects(content):
+        refuse(f"no kernels for AMD GPUs in {library}: {', '.join(sorted(missing))} (clang-19, lld-19)")
     size = wheel.stat().st_size
     if size > MOST:
         refuse(f"{wheel.name} has {size} bytes, and {MOST} are the most")

@@ -1,5 +1,10 @@
 #!/usr/bin/env python3
-"""The library's code objects for AMD GPUs: one for each processor, with all kernels, none of which spills registers. Prints their registers.
+"""The library's code objects for AMD GPUs: one for each processor, with all kernels, none of which spills vector registers. Prints their
+registers; docs/adr/0049-amd-gpus.md has a table of them.
+
+It reads ELF and the notes itself, since the library contains a bundle, which llvm-readelf does not open, and Debian's clang-19 and lld-19
+do not bring llvm-readelf (package llvm-19): the test runs wherever the kernels are compiled. The figures are those of
+`llvm-readelf --notes build/pip/kernels/headrace.gfx90a.co`.
 
 HR_LIBRARY: libmpi_abi.so. HR_CLANG: the compiler that the build found; empty: it found none, and the bundle is empty.
 """

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ["HR_BUILD"])
 sys.path.insert(0, str(ROOT / "packaging/wheel"))
 
-from finish import MOST  # noqa: E402 (the path comes first)
+from finish import CODE_OBJECTS, MOST, code_objects  # noqa: E402 (the path comes first)
 
 # Compressed bytes of what only the wheel has. Compare the estimate with the size that `make wheel` prints, and correct
 # them by the difference.
@@ -87,6 +87,24 @@ class Size(unittest.TestCase):
         self.assertEqual(images(b"x" * 100 + image + b"y"), ([(100, 116 + SMALL)], 0))
         self.assertEqual(estimate(b"x" * 100 + image + b"y") - packed(b"x" * 100 + b"y"), KERNELS)
         self.assertEqual(images(b"--" + BUNDLE + b"code" + NAME), ([], len(BUNDLE) + 4))
+
+    def test_code_objects_are_found(self):
+        """`make wheel` refuses a wheel without code for each of AMD's processors."""
+        text = (ROOT / "cmake/HrKernels.cmake").read_text(encoding="utf-8")
+        self.assertEqual(CODE_OBJECTS, set(re.search(r"set\(HR_AMD_ARCHITECTURES ([\w ]+)\)", text)[1].split()))
+        for library in (data for name, data in self.files.items() if name.endswith("libmpi_abi.so.1")):
+            self.assertIn(code_objects(library), (set(), CODE_OBJECTS))  # none: this build has no clang
+            self.assertEqual(code_objects(library) == set(), library[library.find(BUNDLE) + len(BUNDLE)] == 0)
+        entries, names = b"", (b"host-x86_64-unknown-linux--", b"hipv4-amdgcn-amd-amdhsa--gfx90a", b"hipv4-amdgcn-amd-amdhsa--gfx942")
+        places = ((0, 0), (512, 64), (640, 64))
+        for name, place in zip(names, places):
+            entries += struct.pack("<QQQ", *place, len(name)) + name
+        bundle = bytearray((BUNDLE + struct.pack("<Q", len(names)) + entries).ljust(1024, b"\0"))
+        bundle[512:517] = b"\x7fELF\x02"
+        self.assertEqual(code_objects(b"x" * 10 + bundle), {"gfx90a"})  # the other entry leads to no code
+        bundle[640:645] = b"\x7fELF\x02"
+        self.assertEqual(code_objects(b"x" * 10 + bundle), CODE_OBJECTS)
+        self.assertEqual(code_objects(BUNDLE + struct.pack("<Q", 0)), set())
 
 
 if __name__ == "__main__":

@@ -11,8 +11,8 @@ source=$(cd "$(dirname "$0")/../.." && pwd)
 [ -x "$source/.venv/bin/python3" ] || { echo "root.sh: no .venv here; run 'make test' once" >&2; exit 2; }
 cd "$source"
 scripts/install-packages.sh debootstrap util-linux
-packages=$(make -pn 2>/dev/null | sed -n 's/^\(BUILD\|TEST\|PACKAGING\|HOSTS\)_PACKAGES := //p' | tr ' ' '\n' |
-  grep -vE '^(chromium|clang-|lld-)' | sort -u | paste -sd' ')
+packages=$(make -pn 2>/dev/null | sed -n 's/^\(BUILD\|TEST\|NIGHT\|HOSTS\)_PACKAGES := //p' | tr ' ' '\n' |
+  grep -vE '^(chromium|clang-|lld-|libomp-|rocm-)' | sort -u | paste -sd' ')
 mkdir -p "$(dirname "$root")"
 trap '[ $? = 0 ] || echo "root.sh: failed; $root.log says why" >&2' EXIT
 if [ ! -e "$root/etc/debian_version" ]; then
