@@ -1,10 +1,11 @@
 // A program that uses AMD GPUs through HIP alone: exchanges between all kinds of memory that HIP has, buffers inside
 // allocations, operations in streams, queries of support, and the last error, which must stay the program's own.
 //
-//   mpiexec -n 2 mpi_hip [host|cuda|exports|no_signals]
+//   mpiexec -n 2 mpi_hip [host|cuda|exports|no_signals|version]
 //
 // host: HIP must not be used; cuda: CUDA's devices are used instead, as both makers have devices; exports: only memory
-// that another process must map is exported, as exported memory may stay in use after it has been freed.
+// that another process must map is exported, as exported memory may stay in use after it has been freed; version: prints
+// the version of ROCm.
 // It opens the runtime itself, so that it needs neither HIP's headers nor its library to be built. Without a device it
 // says so and exits with 0.
 #include <dlfcn.h>
@@ -46,11 +47,13 @@ void hip(const char* name, Arguments... arguments) {
 
 int last_error() { return reinterpret_cast<int (*)()>(::dlsym(library(), "hipGetLastError"))(); }
 
-int runtime_version() {
+// Returns 100 times the major version of ROCm, and the minor one.
+int full_version() {
   int version = 0;
   hip("hipRuntimeGetVersion", &version);
-  return version / 10000000;
+  return version / 100000;
 }
+int runtime_version() { return full_version() / 100; }
 
 // kNonCoherent: pinned memory in which the host sees a device's stores only after a release to system scope.
 enum class Kind { kHost, kDevice, kManaged, kPinned, kNonCoherent, kRegistered, kPool, kChunks };
@@ -424,7 +427,9 @@ int main(int argc, char** argv) {
   CHECK_OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
   const std::string mode = argc > 1 ? argv[1] : "";
   const int devices = device_count();
-  if (devices == 0 || mode == "host" || mode == "cuda") {
+  if (devices > 0 && mode == "version") {
+    if (rank == 0) std::printf("%d.%d\n", full_version() / 100, full_version() % 100);
+  } else if (devices == 0 || mode == "host" || mode == "cuda") {
     host_only(rank, size, mode == "cuda");
     if (rank == 0) std::printf("host memory alone\n");
   } else {
