@@ -115,7 +115,8 @@ void crash(const char* call, const char* why) {
   std::abort();
 }
 
-Result done(Result result) {
+Result done(Result result, const char* call) {
+  fake_cuda::count(call);
   if (result != kSuccess || rocm() < 7) last_error = result;
   return result;
 }
@@ -163,11 +164,15 @@ FAKE_HIP hipRuntimeGetVersion(int* version) {
 FAKE_HIP hipDriverGetVersion(int* version) { return hipRuntimeGetVersion(version); }
 
 FAKE_HIP hipGetLastError() {
+  fake_cuda::count("hipGetLastError");
   const Result result = last_error;
   last_error = kSuccess;
   return result;
 }
-FAKE_HIP hipPeekAtLastError() { return last_error; }
+FAKE_HIP hipPeekAtLastError() {
+  fake_cuda::count("hipPeekAtLastError");
+  return last_error;
+}
 
 extern "C" __attribute__((visibility("default"))) const char* hipGetErrorName(Result code) {
   for (const Name& each : kNames) {

@@ -24,9 +24,9 @@ inline int rocm() { return rocm_version() / 100; }
 // Ends the process with a message, where the runtime would crash or damage memory.
 [[noreturn]] void crash(const char* call, const char* why);
 
-// Records the thread's last error, and returns the result; every function returns through this. Before ROCm 7, a
-// success clears the last error.
-Result done(Result result);
+// Counts the call (FAKE_CUDA_COUNTS), records the thread's last error, and returns the result; every function returns
+// through this. Before ROCm 7, a success clears the last error.
+Result done(Result result, const char* call = __builtin_FUNCTION());
 
 // Starts the driver on the first call, and makes device 0 current in a thread that has chosen none.
 Result enter();
