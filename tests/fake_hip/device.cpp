@@ -69,6 +69,8 @@ Result start() {
 // hipExtMallocWithFlags().
 [[maybe_unused]] const bool late = fake_cuda::late_stores() = std::getenv("FAKE_HIP_FINE_GRAINED") == nullptr;
 
+[[maybe_unused]] const bool stays = fake_cuda::managed_pages_stay() = !managed_memory_migrates();
+
 [[maybe_unused]] const auto maker = fake_cuda::job::maker() = fake_cuda::job::Maker::kHip;
 
 struct Name {
@@ -108,6 +110,11 @@ int rocm_version() {
     return major >= 5 && major <= 7 ? 100 * major + minor : 700;
   }();
   return version;
+}
+
+bool managed_memory_migrates() {
+  const char* const xnack = std::getenv("FAKE_HIP_XNACK");
+  return xnack == nullptr || std::strcmp(xnack, "0") != 0;
 }
 
 void crash(const char* call, const char* why) {
@@ -233,6 +240,9 @@ FAKE_HIP hipDeviceGetAttribute(int* value, int attribute, int device) {
       break;
     case 63:  // MultiprocessorCount
       *value = 4;
+      break;
+    case 65:  // PageableMemoryAccess, which is that of devices with XNACK
+      *value = managed_memory_migrates() ? 1 : 0;
       break;
     case 67:  // PciBusId
       *value = fake_cuda::state().physical[static_cast<std::size_t>(device)] + 1;

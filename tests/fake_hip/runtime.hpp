@@ -40,6 +40,9 @@ Context* context_of(int device);
 // Finds the driver's handle of a stream. In ROCm 5, the only handle of the legacy default stream is null.
 Result native_stream(void* stream, void** native);
 
+// False with FAKE_HIP_XNACK=0: the pages of managed memory stay on the host.
+bool managed_memory_migrates();
+
 // True for memory from hipExtMallocWithFlags(hipMallocSignalMemory), the only memory on which streams may wait.
 bool is_signal(Address address);
 
