@@ -1,6 +1,7 @@
 // halo3d: exchanges the halos of three fields in a periodic box with every common pattern, and validates every bit.
 //
-// Exit codes: 0 all valid; 1 a validation failed; 2 bad arguments; 3 a resource is missing.
+// Exit codes: 0 all valid; 1 a validation failed; 2 bad arguments; 3 a resource is missing; 4 the GPUs cannot execute a
+// pattern.
 #include <mpi.h>
 
 #include <cstdio>
@@ -53,23 +54,30 @@ class Backends {
   std::string reason_;
 };
 
-// Finds the records of the patterns that --pattern names. Returns false, with a message, if one does not exist.
-bool choose_patterns(const Options& options, bool on_device, std::vector<const PatternRecord*>& chosen,
-                     std::string& message) {
+// Finds the records of the patterns that --pattern names. Returns 0, or an exit code with a message if one does not
+// exist or is not possible.
+int choose_patterns(const Options& options, bool on_device, std::vector<const PatternRecord*>& chosen,
+                    std::string& message) {
+  const auto possible = [](const PatternRecord& record) { return !record.captured || graphs_hold_messages(); };
   for (const std::string& name : options.patterns) {
     if (name == "all") {
       for (const PatternRecord* record : all_patterns()) {
-        const bool possible = !record->captured || graphs_hold_messages();
-        if (record->step(on_device) != kNone && possible) chosen.push_back(record);
+        if (record->step(on_device) != kNone && possible(*record)) chosen.push_back(record);
       }
-    } else if (const PatternRecord* record = find_pattern(name, on_device)) {
-      chosen.push_back(record);
-    } else {
-      message = "there is no pattern '" + name + "' on " + (on_device ? "cuda" : "the host") + "; see --list";
-      return false;
+      continue;
     }
+    const PatternRecord* const record = find_pattern(name, on_device);
+    if (record == nullptr) {
+      message = "there is no pattern '" + name + "' on " + (on_device ? "cuda" : "the host") + "; see --list";
+      return 2;
+    }
+    if (!possible(*record)) {
+      message = "pattern '" + name + "': graphs of AMD GPUs cannot hold messages; use pattern 'streams'";
+      return 4;
+    }
+    chosen.push_back(record);
   }
-  return true;
+  return 0;
 }
 
 int run_all(const Options& options, bool speak) {
@@ -86,7 +94,8 @@ int run_all(const Options& options, bool speak) {
     return complain(3);
   }
   std::vector<const PatternRecord*> patterns;
-  if (!choose_patterns(options, backends.on_device(), patterns, message)) return complain(2);
+  if (const int status = choose_patterns(options, backends.on_device(), patterns, message); status != 0)
+    return complain(status);
 
   const std::string device = backends.on_device() ? "cuda" : "host";
   if (speak) print_heading(options, decomposition, device);

@@ -41,6 +41,7 @@ inline constexpr Result kDeinitialized = 4;
 inline constexpr Result kInvalidValue = 1;
 inline constexpr Result kOutOfMemory = 2;
 inline constexpr Result kAlreadyMapped = 208;
+inline constexpr Result kNoBinaryForGpu = 209;
 inline constexpr Result kNotReady = 600;
 inline constexpr Result kHostAlreadyRegistered = 712;
 inline constexpr Result kPeerAccessAlreadyEnabled = 704;

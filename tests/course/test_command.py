@@ -1,6 +1,7 @@
 """`headrace course`: every chapter in quick form, chapters as data, and errors for wrong usage.
 
-HR_BUILD comes from CMake; HR_DEVICE is `host`, where no GPU is seen, or `cuda`, with the fake driver.
+HR_BUILD comes from CMake; HR_DEVICE is `host`, where no GPU is seen, or `cuda`, with a fake driver; HR_MAKER is `hip` if
+its devices are AMD's, whose graphs cannot hold messages.
 """
 
 import contextlib
@@ -25,6 +26,7 @@ from headrace.course.lesson import Lesson, without_gpu  # noqa: E402
 
 BUILD = Path(os.environ["HR_BUILD"])
 ON_GPU = os.environ["HR_DEVICE"] == "cuda"
+IMPOSSIBLE = ("graph",) if os.environ.get("HR_MAKER") == "hip" else ()
 
 
 REPORTS = """#!/bin/sh
@@ -71,6 +73,10 @@ class Command(unittest.TestCase):
                 for row, step in zip(rows, chapter.steps):
                     if step.device == "gpu" and not on_gpu:
                         self.assertEqual((row["ms_a_step"], row["note"]), (None, "needs a GPU"))
+                    elif step.name in IMPOSSIBLE:
+                        self.assertIsNone(row["ms_a_step"])
+                        self.assertRegex(row["note"], "^left out: halo3d: pattern 'graph': .*; use pattern 'streams'$")
+                        self.assertIn(f"{step.name}, {step.ranks} ranks: {row['note']}\n", said)
                     else:
                         self.assertGreater(row["ms_a_step"], 0, row)
                         self.assertEqual(row["device"] == "host", not on_gpu or step.device == "host", row)
@@ -114,6 +120,27 @@ class Command(unittest.TestCase):
         table = show.table(broken)
         self.assertIn("failed", table)
         self.assertIn("0.308", table)  # the published figure remains
+
+    def test_a_step_that_the_gpus_cannot_execute(self):
+        """It is left out, with the program's sentence, and the command succeeds. Any other exit code is a failure."""
+        data = json.loads((chapters.DIRECTORY / "diffusion2d.json").read_text(encoding="utf-8"))
+        data |= {"program": "some", "steps": data["steps"][:3]}
+        (self.directory / "some.json").write_text(json.dumps(data), encoding="utf-8")
+        program = self.directory / "bin/some"
+        program.parent.mkdir()
+        find = chapters.find
+        for code, here, notes, ends in ((4, "left out", ["left out: some: not with these GPUs"] * 3, 0),
+                                        (3, "failed", ["failed: exit code 3: some: not with these GPUs"] * 3, 1)):
+            program.write_text(f"#!/bin/sh\necho 'some: not with these GPUs' >&2\nexit {code}\n", encoding="utf-8")
+            program.chmod(0o755)
+            out = self.directory / "out.json"
+            with self.subTest(code=code), unittest.mock.patch.object(chapters, "find", lambda name: find(name, self.directory)), \
+                    contextlib.redirect_stdout(io.StringIO()) as said:
+                self.assertEqual(cli.main(["some", "--quick", "--no-png", "--device", "host", "--programs", str(program.parent), "--build", str(BUILD),
+                                           "--json", str(out)]), ends)
+                self.assertEqual([row["note"] for row in json.loads(out.read_text(encoding="utf-8"))["rows"]], notes)
+                self.assertRegex(said.getvalue(), rf"(?m)^staged +1 +{here} ")
+                self.assertIn(f"staged, 4 ranks: {notes[2]}\n", said.getvalue())
 
     def test_why_no_gpu(self):
         """The report names the program that finds no GPU, its message, and the cause from the debug output of GCC's run-time library."""

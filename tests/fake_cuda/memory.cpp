@@ -118,7 +118,12 @@ void unmap_alias(Address address, std::size_t bytes) {
                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
+bool& managed_pages_stay() {
+  static bool stay = false;
+  return stay;
+}
 void pages_go_to_device(Address first, std::size_t bytes) {
+  if (managed_pages_stay()) return;
   std::lock_guard lock(state().mutex);
   const Allocation* found = find_allocation(first);
   if (found == nullptr || found->kind != Kind::kManaged || bytes == 0) return;
@@ -126,6 +131,7 @@ void pages_go_to_device(Address first, std::size_t bytes) {
   (void)::madvise(reinterpret_cast<void*>(begin), round_up(first + bytes - begin, kPage), MADV_DONTNEED);
 }
 void all_pages_go_to_device() {
+  if (managed_pages_stay()) return;
   std::lock_guard lock(state().mutex);
   for (const auto& [address, allocation] : state().allocations) {
     if (allocation.kind != Kind::kManaged) continue;

@@ -127,6 +127,8 @@ void* alias(Address address);
 // True if stores of a kernel to device memory become visible to others only when it ends (late_stores.hpp). Set before
 // the first kernel, by the fake HIP runtime.
 bool& late_stores();
+// True if managed pages stay on the host. Set before the first allocation, by the fake HIP runtime.
+bool& managed_pages_stay();
 // Remove managed pages that a device accesses from the program's page table, as on hardware, until the CPU accesses
 // them again. Both lock `mutex`.
 void pages_go_to_device(Address first, std::size_t bytes);

@@ -69,6 +69,8 @@ Result start() {
 // hipExtMallocWithFlags().
 [[maybe_unused]] const bool late = fake_cuda::late_stores() = std::getenv("FAKE_HIP_FINE_GRAINED") == nullptr;
 
+[[maybe_unused]] const bool stays = fake_cuda::managed_pages_stay() = !managed_memory_migrates();
+
 [[maybe_unused]] const auto maker = fake_cuda::job::maker() = fake_cuda::job::Maker::kHip;
 
 struct Name {
@@ -110,12 +112,18 @@ int rocm_version() {
   return version;
 }
 
+bool managed_memory_migrates() {
+  const char* const xnack = std::getenv("FAKE_HIP_XNACK");
+  return xnack == nullptr || std::strcmp(xnack, "0") != 0;
+}
+
 void crash(const char* call, const char* why) {
   std::fprintf(stderr, "fake_hip: %s: %s\n", call, why);
   std::abort();
 }
 
-Result done(Result result) {
+Result done(Result result, const char* call) {
+  fake_cuda::count(call);
   if (result != kSuccess || rocm() < 7) last_error = result;
   return result;
 }
@@ -163,11 +171,15 @@ FAKE_HIP hipRuntimeGetVersion(int* version) {
 FAKE_HIP hipDriverGetVersion(int* version) { return hipRuntimeGetVersion(version); }
 
 FAKE_HIP hipGetLastError() {
+  fake_cuda::count("hipGetLastError");
   const Result result = last_error;
   last_error = kSuccess;
   return result;
 }
-FAKE_HIP hipPeekAtLastError() { return last_error; }
+FAKE_HIP hipPeekAtLastError() {
+  fake_cuda::count("hipPeekAtLastError");
+  return last_error;
+}
 
 extern "C" __attribute__((visibility("default"))) const char* hipGetErrorName(Result code) {
   for (const Name& each : kNames) {
@@ -228,6 +240,9 @@ FAKE_HIP hipDeviceGetAttribute(int* value, int attribute, int device) {
       break;
     case 63:  // MultiprocessorCount
       *value = 4;
+      break;
+    case 65:  // PageableMemoryAccess, which is that of devices with XNACK
+      *value = managed_memory_migrates() ? 1 : 0;
       break;
     case 67:  // PciBusId
       *value = fake_cuda::state().physical[static_cast<std::size_t>(device)] + 1;

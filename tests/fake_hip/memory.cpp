@@ -20,9 +20,9 @@ std::set<Address>& signals() {
 
 // Calls `work` once the thread has a device.
 template <class Work>
-Result on_device(const Work& work) {
+Result on_device(const Work& work, const char* call = __builtin_FUNCTION()) {
   const Result result = enter();
-  return done(result == kSuccess ? work() : result);
+  return done(result == kSuccess ? work() : result, call);
 }
 
 struct Found {
@@ -260,8 +260,8 @@ FAKE_HIP hipMemGetAddressRange(Address* base, std::size_t* bytes, Address addres
 namespace {
 
 template <class Work>
-Result from_rocm_6(const Work& work) {
-  return rocm() < 6 ? done(fake_cuda::kNotSupported) : on_device(work);
+Result from_rocm_6(const Work& work, const char* call = __builtin_FUNCTION()) {
+  return rocm() < 6 ? done(fake_cuda::kNotSupported, call) : on_device(work, call);
 }
 
 struct Place {

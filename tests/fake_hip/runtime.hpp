@@ -24,9 +24,9 @@ inline int rocm() { return rocm_version() / 100; }
 // Ends the process with a message, where the runtime would crash or damage memory.
 [[noreturn]] void crash(const char* call, const char* why);
 
-// Records the thread's last error, and returns the result; every function returns through this. Before ROCm 7, a
-// success clears the last error.
-Result done(Result result);
+// Counts the call (FAKE_CUDA_COUNTS), records the thread's last error, and returns the result; every function returns
+// through this. Before ROCm 7, a success clears the last error.
+Result done(Result result, const char* call = __builtin_FUNCTION());
 
 // Starts the driver on the first call, and makes device 0 current in a thread that has chosen none.
 Result enter();
@@ -39,6 +39,9 @@ Context* context_of(int device);
 
 // Finds the driver's handle of a stream. In ROCm 5, the only handle of the legacy default stream is null.
 Result native_stream(void* stream, void** native);
+
+// False with FAKE_HIP_XNACK=0: the pages of managed memory stay on the host.
+bool managed_memory_migrates();
 
 // True for memory from hipExtMallocWithFlags(hipMallocSignalMemory), the only memory on which streams may wait.
 bool is_signal(Address address);

@@ -24,10 +24,10 @@ Result native_stream(void* stream, void** native) {
 namespace {
 
 template <class Work>
-Result in_stream(void* stream, const Work& work) {
+Result in_stream(void* stream, const Work& work, const char* call = __builtin_FUNCTION()) {
   void* native = nullptr;
   const Result result = native_stream(stream, &native);
-  return done(result == kSuccess ? work(native) : result);
+  return done(result == kSuccess ? work(native) : result, call);
 }
 
 constexpr int kMostKinds = 4;  // hipMemcpyDefault

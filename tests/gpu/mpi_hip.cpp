@@ -1,10 +1,11 @@
 // A program that uses AMD GPUs through HIP alone: exchanges between all kinds of memory that HIP has, buffers inside
 // allocations, operations in streams, queries of support, and the last error, which must stay the program's own.
 //
-//   mpiexec -n 2 mpi_hip [host|cuda|exports|no_signals]
+//   mpiexec -n 2 mpi_hip [host|cuda|exports|no_signals|managed|version]
 //
 // host: HIP must not be used; cuda: CUDA's devices are used instead, as both makers have devices; exports: only memory
-// that another process must map is exported, as exported memory may stay in use after it has been freed.
+// that another process must map is exported, as exported memory may stay in use after it has been freed; managed:
+// only managed memory is exchanged; version: prints the version of ROCm.
 // It opens the runtime itself, so that it needs neither HIP's headers nor its library to be built. Without a device it
 // says so and exits with 0.
 #include <dlfcn.h>
@@ -46,11 +47,13 @@ void hip(const char* name, Arguments... arguments) {
 
 int last_error() { return reinterpret_cast<int (*)()>(::dlsym(library(), "hipGetLastError"))(); }
 
-int runtime_version() {
+// Returns 100 times the major version of ROCm, and the minor one.
+int full_version() {
   int version = 0;
   hip("hipRuntimeGetVersion", &version);
-  return version / 10000000;
+  return version / 100000;
 }
+int runtime_version() { return full_version() / 100; }
 
 // kNonCoherent: pinned memory in which the host sees a device's stores only after a release to system scope.
 enum class Kind { kHost, kDevice, kManaged, kPinned, kNonCoherent, kRegistered, kPool, kChunks };
@@ -210,8 +213,8 @@ std::vector<int> values_of(int rank, std::size_t count) {
   return values;
 }
 
-// Every rank sends to the next one. There are lengths for each protocol. The data is inside the allocation, at an
-// offset that a handle does not contain.
+// Every rank sends to the next one; each element of the result is checked. There are lengths for each protocol. The
+// data is inside the allocation, at an offset that a handle does not contain.
 void exchange(int rank, int size, Kind from, Kind to) {
   for (const std::size_t count : {std::size_t{1}, std::size_t{500}, std::size_t{40000}, std::size_t{700000}}) {
     Memory source(from, count * sizeof(int), 12 * kPage + 64);
@@ -424,14 +427,16 @@ int main(int argc, char** argv) {
   CHECK_OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
   const std::string mode = argc > 1 ? argv[1] : "";
   const int devices = device_count();
-  if (devices == 0 || mode == "host" || mode == "cuda") {
+  if (devices > 0 && mode == "version") {
+    if (rank == 0) std::printf("%d.%d\n", full_version() / 100, full_version() % 100);
+  } else if (devices == 0 || mode == "host" || mode == "cuda") {
     host_only(rank, size, mode == "cuda");
     if (rank == 0) std::printf("host memory alone\n");
   } else {
     hip("hipSetDevice", rank % devices);
     queries(true);
-    if (mode == "exports") {
-      exports(rank, size);
+    if (mode == "exports" || mode == "managed") {
+      mode == "exports" ? exports(rank, size) : exchange(rank, size, Kind::kManaged, Kind::kManaged);
       CHECK_OK(MPI_Finalize());
       return 0;
     }

@@ -7,14 +7,14 @@
 # and freed. streams.sh, frameworks.sh and sanitize.sh, beside this script, are separate.
 #
 # BUILD_DIR was configured with -DHEADRACE_TESTS=ON, here or on another x86-64 machine: the binaries are portable.
-# Missing parts (an MPI program, mpiexec) are named as skipped. Exit code: the number of failed tests. The fake drivers
-# are not used (LD_LIBRARY_PATH loses their directories), except to try the script itself: HR_FAKE=cuda or HR_FAKE=hip.
-# Runs nothing without a device.
+# Missing parts (an MPI program, mpiexec) are named as skipped. Exit code: the number of failed tests, at most 99. The
+# fake drivers are not used (LD_LIBRARY_PATH loses their directories), except to try the script itself: HR_FAKE=cuda or
+# HR_FAKE=hip. Runs nothing without a device.
 #
 # On AMD GPUs (/dev/kfd, and no NVIDIA GPU), the programs use HIP. Those that call functions of CUDA's driver are named
 # as skipped, and so is what AMD GPUs do not have (docs/amd.md).
 set -u
-build=$(cd "${1:?usage: tests/gpu/run.sh BUILD_DIR [LOG_DIR]}" && pwd)
+build=$(cd "${1:?usage: tests/gpu/run.sh BUILD_DIR [LOG_DIR]}" && pwd -P) || exit 1
 logs=${2:-$build/gpu_logs}
 mkdir -p "$logs"
 long=${3:-}
@@ -71,6 +71,9 @@ lifetimes=(all) default_stream=(all) halo3d=(--size 256 --steps 100) diffusion2d
 
 on_hip() { [ $maker = hip ]; }
 
+# For programs that count memory in use: in ROCm 7, exported memory stays in use without this variable (docs/amd.md).
+counting() { HSA_ENABLE_IPC_MODE_LEGACY=1 "$@"; }
+
 # lacks NAME WHY: on AMD GPUs, names a step as skipped, and returns true.
 lacks() {
   on_hip || return 1
@@ -83,7 +86,10 @@ if "$build/gpu_tests/unit_mem" --gtest_filter=Classify.EveryKind | grep -q 'no G
   exit 1
 fi
 echo "host $(hostname), $(nproc) cores, $(ldd --version | head -1)"
+rocm=
 if on_hip; then
+  rocm=$("$mpiexec" -n 1 "$build/gpu_tests/mpi_hip" version)
+  echo "ROCm ${rocm:-of unknown version}"
   rocm-smi --showproductname --showdriverversion --showtopo 2>/dev/null || echo "no rocm-smi"
 else
   nvidia-smi --query-gpu=index,name,driver_version,memory.total --format=csv,noheader 2>/dev/null || echo "no nvidia-smi"
@@ -101,6 +107,7 @@ for program in "$build"/gpu_tests/unit_*; do
   fi
   # Contexts, names of functions and pools of CUDA's driver; the kernel that stays on the device
   on_hip && [ "$name" = unit_mem ] && filter=("--gtest_filter=-Classify.PoolAndVmmHaveNoContext:Copy.FailureNames*:Contexts.ExhaustedMemorySaysSo:Contexts.NothingIsLeftAfterShutdown:Contexts.MemoryOfAContextThatIsNotThePrimary:Contexts.SurvivesAResetOfTheDevice:ResidentCopiers.*")
+  [ "$name" = unit_mem ] && [ "${rocm%%.*}" = 5 ] && filter[0]+=":Classify.EveryKind"  # expects memory in chunks
   run "$name" 300 "$program" "${filter[@]}"
   HEADRACE_DEVICE_KERNELS=off run "${name}_copy_engine" 300 "$program" "${filter[@]}"
 done
@@ -126,6 +133,9 @@ for program in "$build"/gpu_tests/mpi_*; do
     mpi_random_pieces) expected=(--expect either) ;;  # kernels do not access another device's memory in a process
     mpi_resident_copy) expected=(--expect none) ;;    # no kernel stays on the device
   esac
+  [ "$name" = mpi_chunks ] && [ "${rocm%%.*}" = 5 ] && lacks mpi_chunks "ROCm 5 does not export memory in chunks" && continue
+  how=()
+  case $name in mpi_lifetimes | mpi_sessions) how=(counting) ;; esac
   [ "$name" = mpi_channel_memory ] && expected=(3 60)
   [ "$name" = mpi_lifetimes ] && expected=("${lifetimes[@]}")
   [ "$name" = mpi_default_stream ] && expected=("${default_stream[@]}")
@@ -133,7 +143,7 @@ for program in "$build"/gpu_tests/mpi_*; do
     ranks mpi_chunks_refused 2 120 "$program" refused
   fi
   for count in 2 4; do
-    ranks "${name}_$count" $count 120 "$program" "${expected[@]}"
+    "${how[@]}" ranks "${name}_$count" $count 120 "$program" "${expected[@]}"
     [ "$name" = mpi_channel_memory ] &&
       HEADRACE_CHANNELS=4 ranks "${name}_channels_$count" $count 120 "$program" "${expected[@]}"
   done
@@ -172,9 +182,9 @@ ranks mpi_io_views 4 120 "$build/gpu_tests/mpi_io_views" --seed 71 --kinds all
 ranks mpi_io_views_large 2 120 "$build/gpu_tests/mpi_io_views" --seed 91 --kinds all --rounds 30 --largest 60000
 ranks mpi_random_collectives_seed 3 120 "$build/gpu_tests/mpi_random_collectives" --seed random
 if [ "$long" = long ]; then
-  ranks mpi_lifetimes_long 2 1800 "$build/gpu_tests/mpi_lifetimes" --cycles 10000 --bytes 67108864 \
+  counting ranks mpi_lifetimes_long 2 1800 "$build/gpu_tests/mpi_lifetimes" --cycles 10000 --bytes 67108864 \
     --kinds device,pool,vmm,vmm-private
-  ranks mpi_lifetimes_managed 2 1800 "$build/gpu_tests/mpi_lifetimes" --cycles 2000 --bytes 67108864
+  counting ranks mpi_lifetimes_managed 2 1800 "$build/gpu_tests/mpi_lifetimes" --cycles 2000 --bytes 67108864
 fi
 
 # Windows and partitions in all kinds of device memory.
@@ -210,4 +220,4 @@ done
 echo
 printf '%s\n' "${summary[@]}"
 echo "$passed passed, $failed failed, $skipped skipped in $((SECONDS - begun)) s"
-exit $failed
+exit $((failed < 99 ? failed : 99))

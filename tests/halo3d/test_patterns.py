@@ -29,11 +29,15 @@ def box(chance):
     return [chance.choice((2, 3, chance.randint(4, 31), chance.randint(33, LONGEST))) for _ in range(3)]
 
 
+def run(ranks, local, *flags):
+    words = [os.environ["HR_MPIEXEC"], "--timeout", "60", "-n", str(ranks), os.environ["HR_HALO3D"], "--device", os.environ["HR_DEVICE"],
+             "--local", ",".join(map(str, local)), *flags]
+    return words, subprocess.run(words, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
+
+
 def job(ranks, local, *flags):
     with tempfile.NamedTemporaryFile(suffix=".json") as out:
-        words = [os.environ["HR_MPIEXEC"], "--timeout", "60", "-n", str(ranks), os.environ["HR_HALO3D"],
-                 "--device", os.environ["HR_DEVICE"], "--local", ",".join(map(str, local)), "--json", out.name, *flags]
-        done = subprocess.run(words, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
+        words, done = run(ranks, local, "--json", out.name, *flags)
         if done.returncode != 0:
             raise AssertionError(f"{' '.join(words)}: exit code {done.returncode}\n{done.stdout[-2000:]}\n"
                                  f"{done.stderr[-2000:]}")
@@ -78,6 +82,22 @@ class Patterns(unittest.TestCase):
         for result in report["results"]:
             self.assertEqual(result["messages_a_step"], 6, result)
             self.assertEqual(result["bytes_a_step"], 2 * 3 * 4 * (x * y + y * z + x * z), result)
+
+
+@unittest.skipUnless(os.environ.get("HR_MAKER") == "hip", "graphs of NVIDIA GPUs hold messages")
+class Graphs(unittest.TestCase):
+    def test_refused_by_name(self):
+        for patterns in ("graph", "streams,graph"):
+            with self.subTest(patterns=patterns):
+                _, done = run(2, (6, 6, 6), "--steps", "2", "--pattern", patterns)
+                self.assertEqual(done.returncode, 4, done.stderr)
+                self.assertEqual(done.stdout, "")
+                self.assertIn("halo3d: pattern 'graph': graphs of AMD GPUs cannot hold messages; use pattern 'streams'\n", done.stderr)
+
+    def test_left_out_of_all(self):
+        names = [result["pattern"] for result in job(2, (6, 6, 6), "--steps", "2")["results"]]
+        self.assertIn("streams", names)
+        self.assertNotIn("graph", names)
 
 
 if __name__ == "__main__":

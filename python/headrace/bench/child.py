@@ -13,9 +13,11 @@ from headrace import own_files
 
 
 class Failed(Exception):
-    """A program produced no result; the message is a sentence with the reason. `said`: all of its output."""
+    """A program produced no result; the message is a sentence with the reason. `said`: all of its output. `code`: its exit
+    code, if it has ended by itself."""
 
     said = ""
+    code: int | None = None
 
 
 def run(command: list[str], timeout: float, env: dict[str, str] | None = None) -> str:
@@ -36,7 +38,7 @@ def run(command: list[str], timeout: float, env: dict[str, str] | None = None) -
             _end(child)
     if child.returncode != 0:
         failed = Failed(_reason(text, child.returncode))
-        failed.said = text
+        failed.said, failed.code = text, child.returncode
         raise failed
     return text
 
@@ -78,7 +80,7 @@ def _end(child: subprocess.Popen) -> None:
 
 
 def _reason(text: str, code: int) -> str:
-    # Headings contain no reason.
-    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    # Headings and this note contain no reason.
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith(("#", "mpiexec: oversubscribed"))]
     said = next((line for line in lines if "error" in line.lower() or ": " in line), lines[-1] if lines else "")
     return (f"exit code {code}" if code >= 0 else f"killed by signal {-code}") + (f": {said[:300]}" if said else "")

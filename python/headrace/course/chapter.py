@@ -2,7 +2,8 @@
 
     title, sentence     what it is about
     page                its text, in docs/course/
-    program             in the build's bin/ (lib/headrace/bench of an installation); takes --device and --json
+    program             in the build's bin/ (lib/headrace/bench of an installation); takes --device and --json. Exit
+                        code 4: the GPUs here cannot execute this step, which is left out with the program's sentence
     build               how to get the program if it is missing (a sentence; optional)
     sizes               arguments for every step: on the host, on a GPU, and for a quick run (`quick`)
     published           the origin of the published figures, and the number of steps (`steps`) of the published run, or

@@ -13,6 +13,8 @@ from headrace.bench.progress import Progress
 from headrace.course.chapter import Chapter, Step
 
 NEEDS_GPU = "needs a GPU"
+IMPOSSIBLE = 4  # exit code of a program if the GPUs here cannot execute the step
+LEFT_OUT = "left out"
 # Directives on the host use one thread per rank, as the other ranks use the other cores.
 ONE_THREAD = {"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1")}
 
@@ -69,7 +71,7 @@ class Lesson:
 
     def run(self) -> None:
         """Runs every step once per round, so that a change in the machine affects all equally. For a step that fails,
-        records the reason."""
+        or that the GPUs here cannot execute, records the reason."""
         runs = 1 if self.quick else self.runs
         self.rows = [self._row(step) for step in self.chapter.steps]
         here = [row for row in self.rows if not row.note]
@@ -85,6 +87,9 @@ class Lesson:
 
     def failed(self) -> list[Row]:
         return [row for row in self.rows if row.note.startswith("failed")]
+
+    def left_out(self) -> list[Row]:
+        return [row for row in self.rows if row.note.startswith(LEFT_OUT)]
 
     def speeds(self) -> list[tuple[float | None, float | None]]:
         """Returns speedups over the first step that has both a measured and a published figure: measured, and published."""
@@ -115,4 +120,6 @@ class Lesson:
             row.samples.append(1e3 * result["seconds"] / report["steps"])
             row.device = report.get("device_name", report["device"])
         except Failed as failed:
-            row.note, row.samples = f"failed: {failed}", []
+            impossible = failed.code == IMPOSSIBLE
+            row.note = f"{LEFT_OUT}: {str(failed).partition(': ')[2]}" if impossible else f"failed: {failed}"
+            row.samples = []

@@ -59,7 +59,7 @@ def table(lesson: Lesson) -> str:
     lines.insert(1, "-" * max(map(len, lines)))
     lines.append("(milliseconds a step; speed: times that of the first step with both figures. Published: "
                  f"{lesson.chapter.source}.)")
-    lines += [f"{row.step.label}: {row.note}" for row in lesson.failed()]
+    lines += [f"{row.step.label}: {row.note}" for row in (*lesson.left_out(), *lesson.failed())]
     return "\n".join(lines)
 
 

@@ -216,10 +216,12 @@ Status Context::load_module() {
     module_state_ = Module::kLoaded;
     return kOk;
   }
+  const char* const why = !driver().kernels_built     ? "this library was built without its kernels"
+                          : result == kNoBinaryForGpu ? "this library has no kernels for the device"
+                                                      : "the kernels do not load";
   log::note_once(own<Contexts>().kernels_noted,
-                 "device data of derived types moves by copy engine: %s (%s device %d: %s)",
-                 !driver().kernels_built ? "this library was built without its kernels" : "the kernels do not load",
-                 driver().names.maker, device_, error_text(result).name);
+                 "device data of derived types moves by copy engine: %s (%s device %d: %s)", why, driver().names.maker,
+                 device_, error_text(result).name);
   return kOk;
 }
 

@@ -4,6 +4,9 @@
 // - Buffer ids have 32 bits. The attribute for the size of a range also has 32 bits, so it is not used.
 #include "mem/hip/pointer.hpp"
 
+#include <algorithm>
+
+#include "base/log.hpp"
 #include "mem/hip/chunks.hpp"
 #include "mem/hip/contexts.hpp"
 #include "mem/hip/runtime.hpp"
@@ -61,12 +64,36 @@ Range range_of(DeviceAddress address) noexcept {
   return address - range.start < range.bytes ? range : Range{};
 }
 
+int device_attribute(int attribute, int device) noexcept {
+  int value = -1;
+  const QuietCalls quietly;
+  return quietly(runtime().hipDeviceGetAttribute(&value, attribute, std::max(device, 0))) == device::kSuccess ? value
+                                                                                                              : -1;
+}
+
+// Says once per process that managed memory does not migrate. Only devices with XNACK access pageable memory; an
+// integrated device shares the host's memory.
+void note_managed(int device) noexcept {
+  constexpr int kIntegrated = 16, kPageableMemoryAccess = 65;  // hipDeviceAttribute_t
+  [[maybe_unused]] static const bool noted = [device] {
+    if (device_attribute(kPageableMemoryAccess, device) != 0 || device_attribute(kIntegrated, device) == 1)
+      return false;
+    log::write(log::Level::kNote,
+               "managed memory does not migrate to HIP device %d, as XNACK is off: it stays on the host, where the CPU "
+               "copies it; set HSA_XNACK=1 if the device supports it",
+               std::max(device, 0));
+    return true;
+  }();
+}
+
 }  // namespace
 
 Result pointer_get_attributes(unsigned count, int* which, void** values, DeviceAddress address) {
   PointerAttributes found;
   Memory kind = Memory::kUnknown;
   if (const Result result = ask(address, &found, &kind); result != device::kSuccess) return result;
+  if (kind == Memory::kManaged) [[unlikely]]
+    note_managed(found.device);
   const unsigned type = kind == Memory::kUnknown ? 0 : kind == Memory::kHost ? device::kMemoryTypeHost : 2;
   Range range;
   if (count > 1 && type != 0) range = range_of(address);

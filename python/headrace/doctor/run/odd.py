@@ -12,7 +12,7 @@ _ODD = 1.5   # multiple of the median
 _SHOWN = 5
 _REMEDY = {
     "hosts": "look at that cable, port, and interface (ethtool, ibstat, counters of errors), and at what else uses it",
-    "GPUs": "headrace doctor --only gpu: peer access, NVLink, MIG; nvidia-smi topo -m shows how they are joined",
+    "GPUs": "headrace doctor --only gpu: peer access, NVLink, MIG; nvidia-smi topo -m or rocm-smi --showtopo shows how they are joined",
     "host and GPUs": "nvidia-smi -q -d PERFORMANCE and lspci -vv (LnkSta) say whether the slot's speed and width are what they should be; "
                      "a rank near its GPU: headrace map, mpiexec --map-by",
     "cores": "these are further apart (another cache, another socket), or busy: bind ranks that talk most near to one another",
