@@ -105,6 +105,10 @@ Status wait(Request& request);
 // receiver has made progress. Eager sends, unless synchronous, are complete already. Errors: MPI_ERR_REQUEST for
 // partitioned and collective operations.
 Status cancel(Request& request);
+// Ends a send or receive with MPI_ERR_OTHER if it can no longer complete, because every process that could match it has
+// left MPI; true if it did. Before, it delivers everything that those processes have sent: do not call it during a
+// delivery. Only processes on this host can be seen to have left; this process has not.
+bool end_if_others_left(Request& request);
 // Returns kOk if MPI_Request_free may free the request; MPI_ERR_REQUEST for a pending partitioned operation (section
 // 4.2).
 Status may_free(const Request& request);
