@@ -80,8 +80,8 @@ Status send_plain(const std::byte* data, std::size_t bytes, int to_proc, const E
 // --- non-blocking: *request receives one reference, which the caller owns ---
 Status isend(const layout::View& data, int to_proc, const Envelope& envelope, Mode mode, Request** request);
 Status ireceive(const layout::View& data, const Envelope& wanted, Request** request);
-// ireceive() for contiguous host memory (layout::as_contiguous_host(), View::is_ordinary()) of `bytes` bytes,
-// without a View.
+// ireceive() for contiguous host memory (layout::find_contiguous_without_driver(), View::is_unknown_to_driver()) of
+// `bytes` bytes, without a View.
 Status ireceive_contiguous(void* buffer, Count count, const layout::Datatype& type, std::size_t bytes,
                            const Envelope& wanted, Request** request);
 
