@@ -172,7 +172,8 @@ int raise(const Call& call, Object* where, Status status) {
   if (is_failure(code)) keep_failure_text(code, text);
   if (chosen) {
     Object* const self = comm::self();
-    return comm::invoke(*chosen, self != nullptr ? self->handle() : nullptr, code, text);
+    void* const handle = self != nullptr ? self->handle() : reinterpret_cast<void*>(abi::kCommNull);
+    return comm::invoke(*chosen, handle, code, text);
   }
   return invoke_on(where, call.fallback, code, text);
 }
@@ -196,6 +197,9 @@ void blame_element(int index, int code) {
   all.text += (all.count == 1 ? "" : "; ") + ("array_of_requests[" + std::to_string(index) + "]: ") + text;
 }
 void blame_handler(comm::Errhandler& handler) noexcept { blamed_handler = Ref<comm::Errhandler>::share(&handler); }
+void blame_nobody() noexcept {
+  if (Object* const where = nobodys(); where != nullptr) blame_handler(*handler_of(*where));
+}
 void a_session_begins() noexcept { world_serves = false; }
 
 int record(Status status, std::string detail) {

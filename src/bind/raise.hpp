@@ -37,6 +37,9 @@ void blame_element(int index, int code);
 // Called if the creation of a communicator without a parent fails: the error is raised with the handler that the
 // communicator would have had.
 void blame_handler(comm::Errhandler& handler) noexcept;
+// Called before MPI_Finalize ends the communicators, if it is going to return an error, which is raised with the
+// handler that they have for errors that belong to no object.
+void blame_nobody() noexcept;
 // Called when a session begins. From the first session on, errors that belong to no object are raised on MPI_COMM_SELF,
 // as the standard requires. Before that, if MPI_COMM_SELF still has its initial handler, they are raised on
 // MPI_COMM_WORLD, as programs written for MPI 3 set only that handler.

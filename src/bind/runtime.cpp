@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <string>
+#include <utility>
 
 #include "base/counters.hpp"
 #include "base/counters_page.hpp"
@@ -16,6 +18,7 @@
 #include "bind/device_check.hpp"
 #include "bind/function_names.hpp"
 #include "bind/handles.hpp"
+#include "bind/raise.hpp"
 #include "bind/stack_answer.hpp"
 #include "bind/version.hpp"
 #include "boot/boot.hpp"
@@ -204,13 +207,19 @@ Status init_world(int required, int* provided) {
 Status finalize_world() {
   if (state.world == World::kAfter) return fail(Errc::kOther, "MPI_Finalize was called before");
   if (state.world == World::kBefore) return fail(Errc::kOther, "MPI_Init was not called; sessions end one by one");
-  enqueue::finish_all();
+  const Status streams = enqueue::finish_all();
+  std::string why = streams.ok() ? std::string() : take_detail();
   HR_TRY(comm::delete_predefined_attributes());
   check::at_finalize();
   HR_TRY(p2p::process_buffer().flush());
   state.world = World::kAfter;
+  if (!streams.ok()) blame_nobody();
   drop_use();
-  return state.uses == 0 ? take_down() : kOk;
+  const Status down = state.uses == 0 ? take_down() : kOk;
+  if (streams.ok()) return down;
+  if (!down.ok()) log::write(log::Level::kError, "%s; no call returns this error", take_detail().c_str());
+  set_detail(std::move(why));
+  return streams;
 }
 
 bool in_use() noexcept { return state.uses > 0; }

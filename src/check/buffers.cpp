@@ -61,7 +61,7 @@ bool hash_of(const Buffer& buffer, std::uint64_t* hash) {
   layout::View view;
   bool read = layout::make_view(buffer.address, buffer.count, *buffer.type, &view).ok();
   *hash = view.packed;
-  if (read && view.packed != 0 && view.is_contiguous_host()) {
+  if (read && view.packed != 0 && view.allows_memcpy()) {
     *hash = mix(*hash, view.data(), view.packed);
     return true;
   }

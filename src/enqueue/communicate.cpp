@@ -102,7 +102,7 @@ class Receive final : public Operation {
     View view;
     HR_TRY(buffer_.look(&view));
     const p2p::Envelope wanted{comm_->context(), from_, tag_};
-    return view.is_ordinary()
+    return view.is_unknown_to_driver()
                ? p2p::ireceive_contiguous(view.address, view.count, *view.type, view.packed, wanted, inner)
                : p2p::ireceive(view, wanted, inner);
   }

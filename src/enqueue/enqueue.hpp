@@ -75,10 +75,11 @@ Status wait_together(std::span<Waiting> all);
 
 // Waits until every operation that was enqueued on the communicator, which the program is freeing, is complete. If
 // graphs hold operations, waits until the communicator's stream is idle; of graphs in other streams, only operations
-// that these have reached are awaited. Errors: those of the operations.
+// that these have reached are awaited. Ends messages that can no longer complete, because their other process has left
+// MPI. Errors: those of the operations.
 Status finish(comm::Communicator& comm);
-// Calls finish() for all communicators, and logs the errors.
-void finish_all();
+// Calls finish() for all communicators. Returns the first error, and logs the others.
+Status finish_all();
 
 // Watches the operations that the library's thread carries out, for the checker (check/enqueued.cpp). Threads: library
 // lock; all but enqueued() also in rounds of progress.

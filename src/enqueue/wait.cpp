@@ -1,12 +1,14 @@
 // A stream's waits for enqueued operations, and the program's wait for all of them.
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "enqueue/matched.hpp"
 #include "enqueue/operation.hpp"
+#include "p2p/p2p.hpp"
 #include "p2p/progress.hpp"
 
 namespace hr::enqueue {
@@ -46,12 +48,29 @@ bool any_matched(Attached& attached) {
   return attached.matched_;
 }
 
+// Time between two looks for messages that nothing can match any more.
+constexpr double kLookSeconds = 0.01;
+
+// Ends the communicator's messages that nothing can match any more. Call it between two rounds of progress.
+void end_unmatched(const Attached& attached) {
+  const std::vector<OperationPointer> running = state->running;  // messages are delivered meanwhile
+  for (const OperationPointer& each : running) {
+    if (each->comm_ == &attached.comm_ && each->inner_ != nullptr) p2p::end_if_others_left(*each->inner_);
+  }
+}
+
 Status finish(Attached& attached) {
   double silent_until = now_seconds() + knobs().check_wait_seconds;
+  double next_look = 0;
   HR_TRY(p2p::wait_until([&] {
     if (is_gone(attached) || (attached.unfinished_ == 0 && !any_launched(attached) && !any_matched(attached)))
       return true;
-    if (now_seconds() > silent_until && knobs().check_wait_seconds > 0) {
+    const double now = now_seconds();
+    if (now > next_look) {
+      next_look = now + kLookSeconds;
+      end_unmatched(attached);
+    }
+    if (now > silent_until && knobs().check_wait_seconds > 0) {
       // Once: the other process may still compute.
       silent_until = std::numeric_limits<double>::infinity();
       report_waits_of(attached, "; MPI_Comm_free and MPI_Finalize wait for that");
@@ -156,12 +175,22 @@ Status finish(comm::Communicator& comm) {
   return kOk;
 }
 
-void finish_all() {
-  if (state == nullptr) return;
+Status finish_all() {
+  Status first = kOk;
+  std::string why;
+  if (state == nullptr) return first;
   for (std::size_t i = 0; i < state->communicators.size(); ++i) {
-    if (finish(*state->communicators[i]).ok()) continue;
-    log::write(log::Level::kError, "%s; no call has returned this error", take_detail().c_str());
+    const Status status = finish(*state->communicators[i]);
+    if (status.ok()) continue;
+    if (!first.ok()) {
+      log::write(log::Level::kError, "%s; no call returns this error", take_detail().c_str());
+      continue;
+    }
+    first = status;
+    why = take_detail();
   }
+  if (!first.ok()) set_detail(std::move(why));
+  return first;
 }
 
 }  // namespace hr::enqueue

@@ -127,7 +127,7 @@ Status read_contiguous(const Place& place, std::byte* to, std::size_t bytes, std
 
 Status write_view(const Place& place, const layout::View& from, std::size_t* done) {
   *done = 0;
-  if (from.is_contiguous_host()) return write_contiguous(place, from.data(), from.packed, done);
+  if (from.allows_memcpy()) return write_contiguous(place, from.data(), from.packed, done);
   const std::size_t size = std::min(from.packed, place.hints->write_buffer);
   Buffer buffer;
   HR_TRY(make_buffer(size, &buffer));
@@ -144,7 +144,7 @@ Status write_view(const Place& place, const layout::View& from, std::size_t* don
 
 Status read_view(const Place& place, const layout::View& to, std::size_t* done) {
   *done = 0;
-  if (to.is_contiguous_host()) return read_contiguous(place, to.data(), to.packed, done);
+  if (to.allows_memcpy()) return read_contiguous(place, to.data(), to.packed, done);
   const std::size_t size = std::min(to.packed, place.hints->sieve_buffer);
   Buffer buffer;
   HR_TRY(make_buffer(size, &buffer));

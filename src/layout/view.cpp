@@ -71,9 +71,9 @@ void span_of(const View& view, std::byte** first, std::size_t* bytes) {
 
 bool detail::known_host(const void* address) noexcept { return view_checker == nullptr && mem::known_host(address); }
 
-bool as_unknown_host(const void* buffer, Count count, const Datatype& type, const std::byte** data,
-                     std::size_t* bytes) {
-  if (as_certain_host(buffer, count, type, data, bytes)) return true;
+bool find_contiguous_unknown_to_driver(const void* buffer, Count count, const Datatype& type, const std::byte** data,
+                                       std::size_t* bytes) {
+  if (find_contiguous_by_address(buffer, count, type, data, bytes)) return true;
   const bool is_contiguous = type.contiguous(count) && *bytes != 0;
   return is_contiguous && view_checker == nullptr &&
          reinterpret_cast<std::uintptr_t>(*data) >= detail::kFirstValidAddress && mem::unknown_to_driver(*data);

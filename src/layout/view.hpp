@@ -29,12 +29,12 @@ struct View {
     return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(address) +
                                         static_cast<std::uintptr_t>(type->true_lb()));
   }
-  // True for contiguous bytes that the CPU can move.
-  [[nodiscard]] bool is_contiguous_host() const noexcept { return contiguous && !where.is_device(); }
+  // True for contiguous bytes, or none, that the CPU can move, also in managed memory that it has.
+  [[nodiscard]] bool allows_memcpy() const noexcept { return contiguous && !where.is_device(); }
+  // True for contiguous data that a network may move: in host memory, pinned or not. Managed memory may migrate.
+  [[nodiscard]] bool allows_network() const noexcept { return contiguous && packed != 0 && where.is_host(); }
   // True for data that address, count and type describe completely: contiguous bytes in memory that no driver knows.
-  [[nodiscard]] bool is_ordinary() const noexcept {
-    return contiguous && packed != 0 && where.is_host() && !where.pinned;
-  }
+  [[nodiscard]] bool is_unknown_to_driver() const noexcept { return allows_network() && !where.pinned; }
 };
 
 namespace detail {
@@ -84,7 +84,7 @@ inline Status make_view_like(const View& other, const void* buffer, View* view) 
 
 // True if the address is valid and certainly host memory: make_view() would not query the driver about it. Costs one
 // comparison if there is no driver, else a few more (mem::known_host()).
-inline bool surely_host(const void* address) noexcept {
+inline bool is_host_by_address(const void* address) noexcept {
   return reinterpret_cast<std::uintptr_t>(address) >= detail::kFirstValidAddress &&
          (!mem::detail::maybe_device || detail::known_host(address));
 }
@@ -102,24 +102,24 @@ inline bool contiguous_bytes(const void* buffer, Count count, const Datatype& ty
 }
 }  // namespace detail
 
-// Finds contiguous data without a View in the most frequent case: host memory, while there is no device memory. If this
-// returns false, use make_view(), which is also fast for surely_host() memory. Makes no function call, as short
-// messages take this path.
-inline bool as_contiguous_host(const void* buffer, Count count, const Datatype& type, const std::byte** data,
-                               std::size_t* bytes) {
+// Finds contiguous data without a View in the most frequent case: there is no driver, so that all memory is host
+// memory. If this returns false, use make_view(), which is also fast if is_host_by_address(). Makes no function call,
+// as short messages take this path.
+inline bool find_contiguous_without_driver(const void* buffer, Count count, const Datatype& type,
+                                           const std::byte** data, std::size_t* bytes) {
   return !mem::detail::maybe_device && detail::contiguous_bytes(buffer, count, type, data, bytes) && *bytes != 0 &&
          reinterpret_cast<std::uintptr_t>(*data) >= detail::kFirstValidAddress;
 }
 
-// Finds contiguous data without a View if the address shows that it is host memory (surely_host()), also beside a
-// driver. Threads: any.
-inline bool as_certain_host(const void* buffer, Count count, const Datatype& type, const std::byte** data,
-                            std::size_t* bytes) {
-  return detail::contiguous_bytes(buffer, count, type, data, bytes) && *bytes != 0 && surely_host(*data);
+// Finds contiguous data without a View if is_host_by_address(), also beside a driver, which is not asked. Threads: any.
+inline bool find_contiguous_by_address(const void* buffer, Count count, const Datatype& type, const std::byte** data,
+                                       std::size_t* bytes) {
+  return detail::contiguous_bytes(buffer, count, type, data, bytes) && *bytes != 0 && is_host_by_address(*data);
 }
 
-// The same for all host memory that the driver does not know, which it is asked about. Threads: any.
-bool as_unknown_host(const void* buffer, Count count, const Datatype& type, const std::byte** data, std::size_t* bytes);
+// The same for all memory that the driver, which is asked, does not know. Threads: any, without the library lock.
+bool find_contiguous_unknown_to_driver(const void* buffer, Count count, const Datatype& type, const std::byte** data,
+                                       std::size_t* bytes);
 
 // *first: the lowest address of the elements' data. *bytes: the distance from there to the end of the highest element.
 void span_of(const View& view, std::byte** first, std::size_t* bytes);

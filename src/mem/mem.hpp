@@ -31,6 +31,7 @@ struct Location {
   std::uint64_t id =
       0;  // driver's buffer id: it differs when an address is reused; VMM: the id of the chunk at that address
 
+  // True for host memory, pinned or not; never for managed memory.
   [[nodiscard]] bool is_host() const noexcept { return kind == Kind::kHost; }
   // True if the library lets the device access the memory (the CPU may do so only if the memory is managed).
   [[nodiscard]] bool is_device() const noexcept { return kind == Kind::kDevice; }

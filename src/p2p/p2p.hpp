@@ -80,8 +80,8 @@ Status send_plain(const std::byte* data, std::size_t bytes, int to_proc, const E
 // --- non-blocking: *request receives one reference, which the caller owns ---
 Status isend(const layout::View& data, int to_proc, const Envelope& envelope, Mode mode, Request** request);
 Status ireceive(const layout::View& data, const Envelope& wanted, Request** request);
-// ireceive() for contiguous host memory (layout::as_contiguous_host(), View::is_ordinary()) of `bytes` bytes,
-// without a View.
+// ireceive() for contiguous host memory (layout::find_contiguous_without_driver(), View::is_unknown_to_driver()) of
+// `bytes` bytes, without a View.
 Status ireceive_contiguous(void* buffer, Count count, const layout::Datatype& type, std::size_t bytes,
                            const Envelope& wanted, Request** request);
 
@@ -105,6 +105,10 @@ Status wait(Request& request);
 // receiver has made progress. Eager sends, unless synchronous, are complete already. Errors: MPI_ERR_REQUEST for
 // partitioned and collective operations.
 Status cancel(Request& request);
+// Ends a send or receive with MPI_ERR_OTHER if it can no longer complete, because every process that could match it has
+// left MPI; true if it did. Before, it delivers everything that those processes have sent: do not call it during a
+// delivery. Only processes on this host can be seen to have left; this process has not.
+bool end_if_others_left(Request& request);
 // Returns kOk if MPI_Request_free may free the request; MPI_ERR_REQUEST for a pending partitioned operation (section
 // 4.2).
 Status may_free(const Request& request);

@@ -176,7 +176,7 @@ Status update(const View& target, const Op& op, const Datatype& element, const s
               const Exclusion& exclusion) {
   if (target.packed == 0) return kOk;
   if (op.kind() == OpKind::kNoOp && before == nullptr) return kOk;
-  if (!is_word(element) || !target.where.is_host() || target.where.managed) {
+  if (!is_word(element) || !target.where.is_host()) {
     return update_locked(target, op, element, operand, before, exclusion);
   }
   const auto size = static_cast<std::size_t>(element.size());
@@ -195,7 +195,7 @@ Status update(const View& target, const Op& op, const Datatype& element, const s
 Status compare_and_swap(const View& target, const std::byte* operand, const std::byte* compare, std::byte* before,
                         const Exclusion& exclusion) {
   const std::size_t bytes = target.packed;
-  if (target.where.is_host() && !target.where.managed && is_word(*target.type) && is_aligned(target.data(), bytes)) {
+  if (target.where.is_host() && is_word(*target.type) && is_aligned(target.data(), bytes)) {
     switch (bytes) {
       case 1:
         swap_word<std::uint8_t>(target.data(), operand, compare, before, exclusion);

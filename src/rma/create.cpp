@@ -102,7 +102,7 @@ Status finish(Window& window, std::uint64_t failed) {
 }
 
 void set_values(Window& window, void* base) {
-  const bool plain = window.flavor_ != Flavor::kDynamic && window.where_.is_host() && !window.where_.managed;
+  const bool plain = window.flavor_ != Flavor::kDynamic && window.where_.is_host();
   for (Member& member : window.members_) {
     if ((member.path == Path::kMapped && member.device == nullptr) || (member.path == Path::kOwn && plain))
       member.words = member.base;
@@ -171,7 +171,7 @@ Status create(void* base, Count size, Count unit, const comm::Info* hints, comm:
   Ref<Window> made;
   HR_TRY(begin(Flavor::kCreate, hints, comm, &made));
   made->where_ = where;
-  const bool readable = size > 0 && where.is_host() && !where.pinned && !where.managed;
+  const bool readable = size > 0 && where.is_host() && !where.pinned;
   std::vector<Facts> facts;
   HR_TRY(exchange_facts(*made,
                         {.address = reinterpret_cast<std::uint64_t>(base),

@@ -28,8 +28,7 @@ struct Reach {
 Reach expose_own(Window& window) {
   Reach own{};
   std::byte* const base = window.own().base;
-  const bool host = window.where_.is_host() && !window.where_.managed;
-  if (!has_network(window) || !host || base == nullptr || window.own().bytes == 0) return own;
+  if (!has_network(window) || !window.where_.is_host() || base == nullptr || window.own().bytes == 0) return own;
   const Status exposed =
       transport::exposing()->expose(base, static_cast<std::size_t>(window.own().bytes), &window.key_);
   if (!exposed.ok()) {
@@ -69,10 +68,6 @@ bool is_reached(Window& window, int rank) {
   log::write(log::Level::kDecision, "operations on rank %d's part of a window use the network's put and get", proc);
   member.memory = network;
   return true;
-}
-
-bool is_plain(const layout::View& view) {
-  return view.contiguous && view.packed != 0 && view.where.is_host() && !view.where.managed;
 }
 
 void ended(transport::Operation& done) {
@@ -133,7 +128,7 @@ Status start_by_network(Window& window, Operation& operation, p2p::Request** req
   const bool puts = operation.kind == OperationKind::kPut;
   const layout::View& local = puts ? operation.origin : operation.result;
   const layout::View target = view_of_target(window, operation);
-  if (!is_plain(local) || !target.contiguous || !is_reached(window, operation.rank)) return Status::again();
+  if (!local.allows_network() || !target.contiguous || !is_reached(window, operation.rank)) return Status::again();
   HR_TRY(await_room(window, operation.rank));
   Member& member = window.member(operation.rank);
   const int proc = window.proc(operation.rank);

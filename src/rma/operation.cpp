@@ -85,7 +85,7 @@ class Packed {
   Status take(const View& view) {
     if (view.packed == 0) return kOk;
     data_ = view.data();
-    if (view.is_contiguous_host()) return kOk;
+    if (view.allows_memcpy()) return kOk;
     scratch_ = std::make_unique_for_overwrite<std::byte[]>(view.packed);
     data_ = scratch_.get();
     return layout::pack(view, 0, view.packed, scratch_.get());
@@ -101,7 +101,7 @@ class Packed {
 class Result {
  public:
   explicit Result(const View& view, std::size_t bytes) : view_(view), bytes_(bytes) {
-    if (bytes == 0 || view.is_contiguous_host()) return;
+    if (bytes == 0 || view.allows_memcpy()) return;
     scratch_ = std::make_unique_for_overwrite<std::byte[]>(bytes);
   }
   [[nodiscard]] std::byte* data() noexcept { return scratch_ ? scratch_.get() : bytes_ == 0 ? nullptr : view_.data(); }
@@ -120,7 +120,7 @@ void copy_contiguous(std::byte* to, const std::byte* from, std::size_t bytes) {
 }
 
 Status move(const View& from, const View& to) {
-  if (from.is_contiguous_host() && to.is_contiguous_host()) [[likely]] {
+  if (from.allows_memcpy() && to.allows_memcpy()) [[likely]] {
     copy_contiguous(to.data(), from.data(), std::min(from.packed, to.packed));
     return kOk;
   }
@@ -175,7 +175,7 @@ Status locate(Window& window, const Operation& operation, View* target) {
   const std::uint64_t at = reinterpret_cast<std::uint64_t>(own.base) + begin_of(operation, own);
   if (window.flavor_ != Flavor::kDynamic) {
     HR_TRY(check_range(operation, window, own));
-    if (window.where_.is_host() && !window.where_.managed) [[likely]] {
+    if (window.where_.is_host()) [[likely]] {
       *target = view_at(at, operation);
       target->where = window.where_;
       return kOk;

@@ -72,7 +72,8 @@ inline Sides find_sides(const void* origin, Count count, const layout::Datatype&
                         Window& window, bool by_request) noexcept {
   const std::byte* data = nullptr;
   std::size_t bytes = 0;
-  if (!layout::as_contiguous_host(origin, count, type, &data, &bytes) || !may_ask(window, by_request)) return {};
+  if (!layout::find_contiguous_without_driver(origin, count, type, &data, &bytes) || !may_ask(window, by_request))
+    return {};
   std::byte* const at = contiguous_target(window, target.rank, target.displacement, target.count, target.type, bytes);
   return {const_cast<std::byte*>(data), at, bytes};
 }
@@ -189,7 +190,7 @@ bool swap(std::byte* target, const void* operand, const void* compare, void* bef
 inline std::size_t update_one(const void* origin, Count count, const layout::Datatype& type, const Target& target,
                               const layout::Op& op, Window& window) noexcept {
   if (count != 1 || &type != &target.type || !is_number(type) || op.kind() == layout::OpKind::kNoOp ||
-      !layout::surely_host(origin))
+      !layout::is_host_by_address(origin))
     return 0;
   const auto bytes = static_cast<std::size_t>(type.size());
   std::byte* const to = contiguous_target(window, target.rank, target.displacement, target.count, type, bytes);
@@ -201,7 +202,8 @@ inline std::size_t update_one(const void* origin, Count count, const layout::Dat
 inline std::size_t fetch(const void* origin, void* result, const layout::Datatype& type, int rank, Count displacement,
                          const layout::Op& op, Window& window) noexcept {
   const bool reads = op.kind() == layout::OpKind::kNoOp;
-  if (!is_number(type) || !layout::surely_host(result) || (!reads && !layout::surely_host(origin))) return 0;
+  if (!is_number(type) || !layout::is_host_by_address(result) || (!reads && !layout::is_host_by_address(origin)))
+    return 0;
   const auto bytes = static_cast<std::size_t>(type.size());
   std::byte* const at = contiguous_target(window, rank, displacement, 1, type, bytes);
   const bool updated =
@@ -211,8 +213,8 @@ inline std::size_t fetch(const void* origin, void* result, const layout::Datatyp
 
 inline std::size_t swap(const void* origin, const void* compare, void* result, const layout::Datatype& type, int rank,
                         Count displacement, Window& window) noexcept {
-  if (!is_integer(type.basic()) || !layout::surely_host(origin) || !layout::surely_host(compare) ||
-      !layout::surely_host(result))
+  if (!is_integer(type.basic()) || !layout::is_host_by_address(origin) || !layout::is_host_by_address(compare) ||
+      !layout::is_host_by_address(result))
     return 0;
   const auto bytes = static_cast<std::size_t>(type.size());
   std::byte* const at = contiguous_target(window, rank, displacement, 1, type, bytes);

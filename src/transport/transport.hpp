@@ -200,7 +200,8 @@ class Transport {
   // messages, which may contain anything.
   [[nodiscard]] virtual bool has_rendezvous(int /*proc*/, RendezvousData /*data*/) const noexcept { return false; }
 
-  // True if that process has left MPI and receives no more messages: a message that finds no space now never will.
+  // True if that process has left MPI: it receives no more messages, so a message that finds no space now never will;
+  // and progress() can deliver everything that it has sent.
   [[nodiscard]] virtual bool has_left(int /*proc*/) const noexcept { return false; }
 
   // Delivers a bounded number of arrived messages; true if there were any.

@@ -66,6 +66,10 @@ class Mock final : public Transport {
     reserved_.header = header;
     keep(proc, std::exchange(reserved_, {}));
   }
+  [[nodiscard]] bool has_left(int proc) const noexcept override {
+    const auto found = network_.peers_.find(proc);
+    return found != network_.peers_.end() && found->second.left;
+  }
   bool progress() override {
     ++network_.rounds_;
     bool moved = network_.report_gone();

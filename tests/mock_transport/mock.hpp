@@ -55,6 +55,8 @@ class Network {
   // Makes `proc` fail: its messages that have not arrived, and all messages to it, are lost. After `rounds` rounds, the
   // path is reported as failed, all operations on it end with that error, and sends to `proc` return an error.
   void vanish(int proc, unsigned rounds = 0);
+  // Lets `proc` leave MPI; its messages that have not arrived still do.
+  void leave(int proc) { peers_[proc].left = true; }
   // Makes the next send to `proc` fail, which reports the path as failed.
   void fail_at_send(int proc) { peers_[proc].fails = true; }
   // Completes gets, puts and flushes after this many rounds; kForEver: not until the test sets another number.
@@ -83,6 +85,7 @@ class Network {
     bool held = false;
     bool overtakes = false;
     bool fails = false;
+    bool left = false;
     std::optional<unsigned> gone_at;  // round in which the peer's failure is reported
     bool reported = false;
   };

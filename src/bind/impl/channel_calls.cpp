@@ -109,7 +109,7 @@ class Data {
     layout::Datatype* const type = committed(datatype);
     if (type == nullptr || count < 0) return false;
     const std::byte* data = nullptr;
-    if (layout::as_certain_host(buf, count, *type, &data, &buffer_.bytes)) [[likely]] {
+    if (layout::find_contiguous_by_address(buf, count, *type, &data, &buffer_.bytes)) [[likely]] {
       buffer_.data = const_cast<std::byte*>(data);
       return true;
     }
@@ -120,7 +120,7 @@ class Data {
  private:
   [[gnu::noinline]] bool describe_view(const void* buf, MPI_Count count, const layout::Datatype& type) {
     const std::byte* data = nullptr;
-    if (layout::as_unknown_host(buf, count, type, &data, &buffer_.bytes)) {
+    if (layout::find_contiguous_unknown_to_driver(buf, count, type, &data, &buffer_.bytes)) {
       buffer_.data = const_cast<std::byte*>(data);
       return true;
     }
@@ -132,9 +132,9 @@ class Data {
       return false;
     }
     buffer_.bytes = view.packed;
-    if (view.contiguous && view.where.is_host() && !view.where.pinned) {
+    if (view.packed == 0 || view.is_unknown_to_driver()) {
       buffer_.data = view.data();
-    } else if (view.packed != 0) {
+    } else {
       buffer_.view = &view;
     }
     return true;

@@ -28,7 +28,8 @@ inline Status send_at_once(const void* buf, Count count, const layout::Datatype&
                            const comm::Communicator& comm) {
   const std::byte* data = nullptr;
   std::size_t bytes = 0;
-  if (dest == abi::kProcNull || !layout::as_contiguous_host(buf, count, datatype, &data, &bytes)) [[unlikely]]
+  if (dest == abi::kProcNull || !layout::find_contiguous_without_driver(buf, count, datatype, &data, &bytes))
+      [[unlikely]]
     return Status::again();
   return p2p::send_plain(data, bytes, comm.peer_proc(dest), outgoing(comm, tag));
 }
@@ -78,8 +79,8 @@ Status send_nonblocking(const void* buf, Count count, const layout::Datatype& da
                                              p2p::Request*& request) {
   layout::View view;
   HR_TRY(view_on(buf, count, datatype, comm, &view));
-  HR_TRY(view.is_ordinary() ? p2p::ireceive_contiguous(buf, count, datatype, view.packed, wanted, &request)
-                            : p2p::ireceive(view, wanted, &request));
+  HR_TRY(view.is_unknown_to_driver() ? p2p::ireceive_contiguous(buf, count, datatype, view.packed, wanted, &request)
+                                     : p2p::ireceive(view, wanted, &request));
   keep_communicator(*request, comm);
   return kOk;
 }
@@ -155,7 +156,7 @@ Status irecv(void* buf, Count count, layout::Datatype& datatype, int source, int
     return done_already(from_nobody(), request);
   const std::byte* data = nullptr;
   std::size_t bytes = 0;
-  if (!layout::as_contiguous_host(buf, count, datatype, &data, &bytes)) [[unlikely]]
+  if (!layout::find_contiguous_without_driver(buf, count, datatype, &data, &bytes)) [[unlikely]]
     return receive_nonblocking(buf, count, datatype, incoming(comm, source, tag), comm, request);
   HR_TRY(p2p::ireceive_contiguous(buf, count, datatype, bytes, incoming(comm, source, tag), &request));
   keep_communicator(*request, comm);

@@ -77,7 +77,7 @@ Status pack(const void* inbuf, Count incount, Datatype& datatype, void* outbuf, 
   HR_TRY(layout::make_view(inbuf, incount, datatype, &from));
   const auto bytes = static_cast<Count>(from.packed);
   HR_TRY(check_room(outsize, position, bytes));
-  if (layout::surely_host(outbuf)) {
+  if (layout::is_host_by_address(outbuf)) {
     HR_TRY(layout::pack(from, 0, from.packed, static_cast<std::byte*>(outbuf) + position));
   } else {
     HR_TRY(pack_anywhere(from, outbuf, position));
@@ -92,7 +92,7 @@ Status unpack(const void* inbuf, Count insize, Count& position, void* outbuf, Co
   HR_TRY(layout::make_view(outbuf, outcount, datatype, &to));
   const auto bytes = static_cast<Count>(to.packed);
   HR_TRY(check_room(insize, position, bytes));
-  if (layout::surely_host(inbuf)) {
+  if (layout::is_host_by_address(inbuf)) {
     HR_TRY(layout::unpack(to, 0, to.packed, static_cast<const std::byte*>(inbuf) + position));
   } else {
     HR_TRY(unpack_anywhere(inbuf, position, to));

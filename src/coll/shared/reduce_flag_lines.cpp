@@ -31,7 +31,7 @@ Status write_vector(const View& vector, FlagLines& own) {
 }
 
 Status write_elements(const View& vector, std::size_t bytes, std::byte* data) {
-  if (vector.is_contiguous_host() && bytes == vector.packed) [[likely]] {
+  if (vector.allows_memcpy() && bytes == vector.packed) [[likely]] {
     std::memcpy(data, vector.data(), bytes);
     return kOk;
   }

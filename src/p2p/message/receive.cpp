@@ -22,7 +22,7 @@ using wire::Kind;
 // Both complete a receive with eager data. finish_plain() handles only the usual case, contiguous host memory that is
 // large enough, and returns false in all others.
 inline bool finish_plain(Request& receive, const Envelope& envelope, const std::byte* payload, std::size_t bytes) {
-  if (bytes > receive.view_.packed || !receive.view_.is_contiguous_host()) [[unlikely]]
+  if (bytes > receive.view_.packed || !receive.view_.allows_memcpy()) [[unlikely]]
     return false;
   copy_short(receive.view_.data(), payload, bytes);
   complete(receive, {envelope.source, envelope.tag, bytes, false, kOk});
@@ -33,7 +33,7 @@ inline bool finish_plain(Request& receive, const Envelope& envelope, const std::
                                     std::size_t bytes) {
   const std::size_t fits = bytes < receive.view_.packed ? bytes : receive.view_.packed;
   Completion completion = received(envelope, bytes, receive.view_.packed);
-  if (receive.view_.is_contiguous_host()) [[likely]] {
+  if (receive.view_.allows_memcpy()) [[likely]] {
     if (fits != 0) std::memcpy(receive.view_.data(), payload, fits);
   } else if (fits != 0) {
     count_to(receive.view_.where, bytes);

@@ -52,7 +52,7 @@ bool eagerly(const Peer& peer, const layout::View& data) {
 // Sends the data as one message; Status::again() if there is no space.
 Status try_send_eager(Peer& peer, const layout::View& data, const Envelope& envelope) {
   const transport::Header header = wire::envelope(Kind::kEager, envelope, data.packed);
-  if (data.is_contiguous_host()) [[likely]]
+  if (data.allows_memcpy()) [[likely]]
     return peer.transport->send(peer.proc, header, data.data(), data.packed);
   std::byte* slot = peer.transport->reserve(peer.proc, data.packed);
   if (slot == nullptr) return Status::again();
@@ -119,7 +119,7 @@ Status try_send_rts(Peer& peer, Request& send, bool* done) {
 }
 
 Status send_at_once(const layout::View& data, int to_proc, const Envelope& envelope) {
-  return data.is_contiguous_host() ? send_plain(data.data(), data.packed, to_proc, envelope) : Status::again();
+  return data.allows_memcpy() ? send_plain(data.data(), data.packed, to_proc, envelope) : Status::again();
 }
 
 // Sends the message; Status::again(): no space. Completes the request if it ends with this message, or on an error.

@@ -1,9 +1,14 @@
-// Sends whose receivers have been asked to cancel them, and may leave MPI without an answer.
+// Messages whose other process has left MPI: sends that it has been asked to cancel, and those that a caller looks at.
 #include <algorithm>
 #include <iterator>
+#include <string>
 #include <vector>
 
+#include "boot/boot.hpp"
+#include "boot/process_name.hpp"
 #include "p2p/core/steps.hpp"
+#include "p2p/partitioned/partitioned_operation.hpp"
+#include "p2p/process_failure.hpp"
 #include "p2p/progress.hpp"
 #include "p2p/protocol/arrivals.hpp"
 #include "p2p/protocol/rendezvous.hpp"
@@ -31,6 +36,16 @@ bool has_left(const Unanswered& each) noexcept {
   return peer.connected && peer.transport->has_left(each.proc);
 }
 
+// Delivers the messages that have arrived through the transport. False if done() has never been true, and more messages
+// may be there.
+template <class Done>
+bool deliver_all(transport::Transport& transport, Done&& done) {
+  for (int rounds = 0; rounds < kMostRounds; ++rounds) {
+    if (done() || !transport.progress()) return true;
+  }
+  return false;
+}
+
 // Hook, which exists while a send is listed.
 bool end_unanswered(void* /*argument*/) {
   State& state = own<State>();
@@ -40,9 +55,7 @@ bool end_unanswered(void* /*argument*/) {
   std::ranges::copy_if(state.sends, std::back_inserter(left), has_left);
   // Everything that these processes have sent can be received now, because they sent it before they left.
   for (const Unanswered& each : left) {
-    transport::Transport& transport = *peer_of(each.proc).transport;
-    for (int rounds = 0; !ended(each) && rounds < kMostRounds && transport.progress(); ++rounds) {
-    }
+    static_cast<void>(deliver_all(*peer_of(each.proc).transport, [&] { return ended(each); }));
   }
   bool moved = false;
   for (const Unanswered& each : left) {
@@ -54,7 +67,83 @@ bool end_unanswered(void* /*argument*/) {
   return moved;
 }
 
+// Lists the processes of which one must send or receive for the request to end; empty: they are not known.
+std::vector<int> others_of(const Request& request) {
+  if (!request.is_receive_) return {request.proc_};
+  const ContextMembers& ask = engine()->context_members;
+  if (request.source_ != abi::kAnySource) {
+    return {ask.process_of != nullptr ? ask.process_of(request.context_, request.source_) : request.source_};
+  }
+  std::vector<int> all;
+  if (ask.sender == nullptr) return all;
+  for (int proc = 0; (proc = ask.sender(request.context_, static_cast<int>(all.size()))) >= 0;) all.push_back(proc);
+  return all;
+}
+
+// Returns the transport of the messages from a process that has left MPI; null if it has not. This process has not.
+transport::Transport* path_of_left(int proc) {
+  if (proc < 0 || !shares_memory(proc)) return nullptr;
+  const auto& all = engine()->transports;
+  const auto found = std::ranges::find_if(
+      all, [proc](const transport::Transport* each) { return each->reaches(proc) && each->has_left(proc); });
+  return found == all.end() ? nullptr : *found;
+}
+
+// True if all of these processes have left MPI, and done() is false although everything that they have sent has been
+// delivered.
+template <class Done>
+bool have_left(const std::vector<int>& others, Done&& done) {
+  std::vector<transport::Transport*> paths;
+  std::ranges::transform(others, std::back_inserter(paths), path_of_left);
+  if (paths.empty() || std::ranges::find(paths, nullptr) != paths.end()) return false;
+  return std::ranges::all_of(paths, [&](transport::Transport* each) { return deliver_all(*each, done); }) && !done();
+}
+
+Status left(const std::vector<int>& others, bool is_receive) {
+  const std::string who = others.size() == 1 ? boot::process_name(boot::processes(), others[0]) + " has"
+                                             : "all " + std::to_string(others.size()) + " processes that may send have";
+  return fail(Errc::kOther, "no %s can match it, as %s left MPI (MPI_Finalize)", is_receive ? "message" : "receive",
+              who.c_str());
+}
+
+// True if only a message of the other process can move the message on.
+bool waits_for_other(const Request& request) noexcept {
+  const auto phase = request.is_receive_ ? Request::Phase::kPosted : Request::Phase::kWaiting;
+  return request.operation_ == nullptr && request.phase_ == phase && !request.complete();
+}
+
+bool end_partitioned(Partitioned& operation) {
+  if (operation.matched()) {
+    bool ended = false;
+    for (const Part& each : operation.parts()) ended |= each.message != nullptr && end_if_others_left(*each.message);
+    return ended;
+  }
+  const std::vector<int> other{operation.arguments().peer_proc};
+  if (!have_left(other, [&operation] { return operation.matched(); })) return false;
+  operation.give_up(left(other, operation.is_receive()));
+  return true;
+}
+
 }  // namespace
+
+bool end_if_others_left(Request& request) {
+  if (auto* const partitioned = dynamic_cast<Partitioned*>(request.state_.get()); partitioned != nullptr)
+    return end_partitioned(*partitioned);
+  if (!waits_for_other(request) || shared_copy::holds(request)) return false;
+  const std::vector<int> others = others_of(request);
+  if (!have_left(others, [&request] { return !waits_for_other(request); })) return false;
+  const Status why = left(others, request.is_receive_);
+  if (request.is_receive_) {
+    matcher(request.context_).withdraw(request);
+    Completion completion;
+    completion.error = why;
+    complete(request, completion);
+    return true;
+  }
+  request.completion_.error = why;
+  request.detail_ = take_detail();
+  return end_unmatched(request);
+}
 
 bool end_unmatched(Request& send) {
   if (shared_copy::holds(send)) return false;

@@ -217,10 +217,7 @@ bool Partitioned::advance() {
     } else if (any_failures() && arguments_.peer_proc >= 0) {
       why = can_complete({arguments_.context, arguments_.peer_rank, arguments_.tag});
     }
-    if (!why.ok()) {
-      note(why);
-      given_up_ = true;
-    }
+    if (!why.ok()) give_up(why);
   }
   if (matched_ && look_for_ready_) begin_ready();
   const bool marked = marks_ != nullptr && look_at_marks();

@@ -69,6 +69,13 @@ class Partitioned final : public RequestState {
   [[nodiscard]] bool is_over() noexcept;
   // Completes the request, and may destroy this object.
   void report();
+  [[nodiscard]] bool is_receive() const noexcept { return is_receive_; }
+  [[nodiscard]] const std::vector<Part>& parts() const noexcept { return parts_; }
+  // Lets the operation end with this error, whose detail is recorded, as soon as its pending messages have ended.
+  void give_up(Status why) {
+    note(why);
+    given_up_ = true;
+  }
 
  private:
   [[nodiscard]] Status under_way(const char* verb) const;

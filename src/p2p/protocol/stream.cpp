@@ -48,7 +48,7 @@ bool deliver_data(int, Request& receive, const transport::Header& header, const 
   const std::size_t offset = header.words[2];
   if (!lies_in(receive, offset, bytes) || bytes > missing_bytes(receive)) return false;
   Status status = kOk;
-  if (receive.view_.is_contiguous_host()) {
+  if (receive.view_.allows_memcpy()) {
     std::memcpy(receive.view_.data() + offset, payload, bytes);
   } else {
     status = layout::unpack(receive.view_, offset, bytes, payload);
@@ -74,7 +74,7 @@ const Rendezvous kStream{.name = "stream", .probe = probe, .begin = begin, .arri
 Status push_piece(Peer& peer, Request& send) {
   const std::size_t bytes = std::min(piece_of(send.total_, peer.caps), send.total_ - send.offset_);
   const transport::Header header = wire::data(send.peer_cookie_, send.offset_);
-  if (send.view_.is_contiguous_host()) {
+  if (send.view_.allows_memcpy()) {
     HR_TRY(peer.transport->send(peer.proc, header, send.view_.data() + send.offset_, bytes));
   } else {
     std::byte* slot = peer.transport->reserve(peer.proc, bytes);

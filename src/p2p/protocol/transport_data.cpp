@@ -107,7 +107,7 @@ Status begin(const ReadyToSend& rts, Request& receive) {
   receiving->sink.bytes = rts.bytes;
   const layout::View& to = receive.view_;
   const bool device = network_direct::serves(peer_of(rts.from_proc), to) && is_idle(to);
-  if (receive.total_ == rts.bytes && (device || to.is_contiguous_host())) {
+  if (receive.total_ == rts.bytes && (device || to.allows_memcpy())) {
     receiving->sink.address = to.data();
     receiving->sink.device = device;
   } else {

@@ -11,7 +11,7 @@
 namespace hr::p2p::transport_data {
 
 [[nodiscard]] inline bool is_kept(const Peer& peer, const layout::View& data) noexcept {
-  return peer.caps.rendezvous && data.contiguous && data.where.is_host() && data.packed != 0;
+  return peer.caps.rendezvous && data.allows_network();
 }
 
 // Sends the ready-to-send message, like Transport::send(). *done: true if the send is complete immediately, and the

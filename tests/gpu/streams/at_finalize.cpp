@@ -1,10 +1,16 @@
 // MPI_Finalize while streams have work: it waits for enqueued messages, reductions and matched messages, and for a
 // graph that was launched. A graph that is only instantiated does not matter. The data is checked afterwards.
 //
-//   mpi_streams_at_finalize [never]
+//   mpi_streams_at_finalize [receive|persistent|partitioned|partitions|send|returned|late FILE]
 //
-// never: rank 0 also waits for a message that no rank sends, so MPI_Finalize does not return there.
-#include <cstring>
+// The last stream of rank 0 also waits for a message that rank 1 neither sends nor receives. Then MPI_Finalize ends it,
+// with an error, once rank 1 has left.
+// partitions: rank 1 starts a partitioned send, but marks no partition as ready.
+// returned: a receive; MPI_Finalize returns the error, and the stream has continued.
+// late: a receive of a message that rank 1 sends once FILE exists.
+#include <unistd.h>
+
+#include <string>
 
 #include "lane.hpp"
 
@@ -16,6 +22,8 @@ constexpr int kElements = static_cast<int>(kCount);
 constexpr std::size_t kBytes = kCount * sizeof(Word);
 constexpr unsigned kSlow = 2000000, kSlower = 40000000;  // the graph is the last to come to its messages
 constexpr Word kPoison = 0x5A5A5A5Au;
+constexpr int kLong = 1 << 18;  // words, too many to be sent without a receive
+constexpr int kTag = 7;
 
 // Everything lives until the end of the process: its owner would free the communicators.
 struct Work {
@@ -30,6 +38,9 @@ struct Work {
                         {kBytes, MemoryKind::kDevice}};
   MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
   std::unique_ptr<Graph> graphs[2];
+  // Of the last stream: the message, and what a kernel behind it writes.
+  Buffer message{kLong * sizeof(Word), MemoryKind::kDevice}, behind{kBytes, MemoryKind::kDevice};
+  MPI_Request request = MPI_REQUEST_NULL;
 };
 
 // Enqueues an exchange of slowly produced data in a ring.
@@ -41,7 +52,39 @@ void exchange(const Lane& lane, const Buffer& from, const Buffer& to, Word first
   CHECK_OK(MPIX_Wait_enqueue(&request, MPI_STATUS_IGNORE));
 }
 
-void begin(Work& all, bool never) {
+// Rank 0's part of a message to or from rank 1.
+void begin_stuck(Work& all, const std::string& what) {
+  const MPI_Comm comm = all.stuck.comm();
+  void* const data = all.message.get();
+  if (what == "send") {
+    CHECK_OK(MPIX_Send_enqueue(data, kLong, MPI_UINT32_T, 1, kTag, comm));
+  } else if (what == "persistent" || what.starts_with("partition")) {
+    CHECK_OK(what == "persistent"
+                 ? MPI_Recv_init(data, kElements, MPI_UINT32_T, 1, kTag, comm, &all.request)
+                 : MPI_Precv_init(data, 2, kElements, MPI_UINT32_T, 1, kTag, comm, MPI_INFO_NULL, &all.request));
+    CHECK_OK(MPIX_Startall_enqueue(1, &all.request, comm));
+    CHECK_OK(MPIX_Wait_enqueue(&all.request, MPI_STATUS_IGNORE));
+  } else {
+    CHECK_OK(MPIX_Recv_enqueue(data, kElements, MPI_UINT32_T, 1, kTag, comm, MPI_STATUS_IGNORE));
+  }
+  all.stuck.fill(all.behind, kTag);
+}
+
+// Rank 1's part.
+void take_part(Work& all, const std::string& what, const char* file) {
+  constexpr unsigned kNapMicroseconds = 1000;
+  if (what == "partitions") {
+    CHECK_OK(MPI_Psend_init(all.message.get(), 4, kElements / 2, MPI_UINT32_T, 0, kTag, all.stuck.comm(), MPI_INFO_NULL,
+                            &all.request));
+    CHECK_OK(MPI_Start(&all.request));
+  } else if (what == "late") {
+    all.message.put(counting(kLong, kTag));
+    while (::access(file, F_OK) != 0) ::usleep(kNapMicroseconds);
+    CHECK_OK(MPI_Send(all.message.get(), kElements, MPI_UINT32_T, 0, kTag, all.stuck.comm()));
+  }
+}
+
+void begin(Work& all) {
   Buffer* const b = all.buffers;
   const int rank = all.messages.rank;
   const auto first = static_cast<Word>(1000 * rank);
@@ -61,9 +104,6 @@ void begin(Work& all, bool never) {
   CHECK_OK(MPIX_Startall_enqueue(2, all.requests, matched.comm()));
   CHECK_OK(MPIX_Waitall_enqueue(2, all.requests, MPI_STATUSES_IGNORE));
   all.graphs[0]->launch();
-  if (never && rank == 0) {
-    CHECK_OK(MPIX_Recv_enqueue(b[6].get(), kElements, MPI_UINT32_T, 1, 7, all.stuck.comm(), MPI_STATUS_IGNORE));
-  }
 }
 
 void check_data(const Work& all) {
@@ -87,12 +127,27 @@ void check_data(const Work& all) {
 int main(int argc, char** argv) {
   CHECK_OK(MPI_Init(&argc, &argv));
   if (!hr::test::select_device()) return MPI_Finalize();
-  const bool never = argc > 1 && std::strcmp(argv[1], "never") == 0;
+  const std::string what = argc > 1 ? argv[1] : "";
   const auto* const kernels = new streams::Kernels;
   auto* const all = new streams::Work(*kernels);
-  streams::begin(*all, never);
-  CHECK_OK(MPI_Finalize());
+  const int rank = all->stuck.rank;
+  streams::begin(*all);
+  if (!what.empty() && rank == 0) streams::begin_stuck(*all, what);
+  if (rank == 1) streams::take_part(*all, what, argc > 2 ? argv[2] : "");
+  const bool fails = what == "returned" && rank == 0;
+  if (fails) CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+  const int code = MPI_Finalize();
+  if ((code != MPI_SUCCESS) != fails) check::fail(__FILE__, __LINE__, "MPI_Finalize returned " + std::to_string(code));
   // Its streams have come to the end of every operation; take() would wait for them otherwise.
   streams::check_data(*all);
+  using streams::counting;
+  if (!what.empty() && rank == 0) {
+    streams::expect(all->behind.take<streams::Word>(), counting(streams::kCount, streams::kTag), "behind the message");
+  }
+  if (what == "late" && rank == 0) {
+    std::vector<streams::Word> words = all->message.take<streams::Word>();
+    words.resize(streams::kCount);
+    streams::expect(words, counting(streams::kCount, streams::kTag), "a late message");
+  }
   return 0;
 }

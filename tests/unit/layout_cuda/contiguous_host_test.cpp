@@ -22,8 +22,9 @@ std::byte own_data[64];
 bool is_host(const void* buffer, Count count) {
   const std::byte* data = nullptr;
   std::size_t bytes = 0;
-  EXPECT_FALSE(as_contiguous_host(buffer, count, *predefined_type(abi::kByte), &data, &bytes)) << "there is a driver";
-  return count != 0 && surely_host(buffer);
+  EXPECT_FALSE(find_contiguous_without_driver(buffer, count, *predefined_type(abi::kByte), &data, &bytes))
+      << "there is a driver";
+  return count != 0 && is_host_by_address(buffer);
 }
 
 TEST_F(ContiguousHost, OfTheHeapTheStackAndTheProgramsData) {
@@ -47,7 +48,7 @@ TEST_F(ContiguousHost, OfNothingThatADeviceKnows) {
       EXPECT_FALSE(is_host(memory.bytes() + offset, 1));
     View view;
     ASSERT_TRUE(make_view(memory.bytes(), 100000, *predefined_type(abi::kByte), &view).ok());
-    EXPECT_FALSE(view.is_ordinary());
+    EXPECT_FALSE(view.is_unknown_to_driver());
   }
 }
 
