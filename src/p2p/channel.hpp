@@ -108,6 +108,7 @@ struct ChannelOperation {
   bool buffered = false;              // true for a persistent buffered send, which sends a copy on each start
   bool on_device = false;             // true if the data is `view` in device memory, and there is no copy of it
   bool registered = false;            // true for host memory that the driver knows
+  bool eager = false;                 // send: begins as a message that needs no answer
   bool helped = false;                // receive: the sender has been told where it may write
   bool unreadable = false;            // receive: a part of the sender's data could not be read
   bool read_again = false;            // send: the receiver reads again after its first kDone

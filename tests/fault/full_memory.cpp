@@ -8,6 +8,7 @@
 #include <sys/mount.h>
 #include <sys/statvfs.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -34,10 +35,14 @@ int bytes_of(std::string_view way) {
 unsigned char expected(int message, int at) { return static_cast<unsigned char>(message * 31 + at * 7 + 1); }
 
 void fill_directory() {
-  struct statvfs space{};
-  check(::statvfs("/dev/shm", &space) == 0, "cannot look at /dev/shm");
-  const std::string size = "size=" + std::to_string((space.f_blocks - space.f_bfree) * space.f_frsize);
-  check(::mount("tmpfs", "/dev/shm", "tmpfs", MS_REMOUNT, size.c_str()) == 0, "cannot change the size of /dev/shm");
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    struct statvfs space{};
+    check(::statvfs("/dev/shm", &space) == 0, "cannot look at /dev/shm");
+    const std::string size = "size=" + std::to_string((space.f_blocks - space.f_bfree) * space.f_frsize);
+    if (::mount("tmpfs", "/dev/shm", "tmpfs", MS_REMOUNT, size.c_str()) == 0) return;
+    check(errno == EINVAL, "cannot change the size of /dev/shm");  // else another rank has just taken a page
+  }
+  check(false, "the use of /dev/shm changes too often");
 }
 
 void send(std::string_view way, int message, std::vector<unsigned char>& data, MPI_Comm comm) {

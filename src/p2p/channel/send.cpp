@@ -154,18 +154,17 @@ bool Channel::try_send(Peer& to, ChannelOperation& operation) {
   Request& request = *operation.request;
   const Envelope envelope{request.context_, request.source_, request.tag_};
   const bool eager = !request.synchronous_ && operation.bytes <= to.eager_bytes && !operation.on_device;
+  Completion completion;
+  if (!eager && std::exchange(operation.eager, false)) {  // takes_less()
+    completion.error = queues(request.context_)->ended();
+    if (!completion.error.ok()) return finish(operation, completion), true;
+    counters::add_to(counts_.rendezvous, operation.bytes);
+  }
   const Status status = eager ? to.over->send(to.proc, channel::envelope(Kind::kEager, envelope, operation.bytes),
                                               operation.data, operation.bytes)
                               : send_ready(to, operation, channel::envelope(Kind::kRts, envelope, operation.bytes));
   if (status.is_again()) return false;
-  Completion completion;
-  if (eager && !status.ok() && takes_less(to)) {
-    // Nothing else would end the send if its context has ended: it is announced only now.
-    completion.error = queues(request.context_)->ended();
-    if (!completion.error.ok()) return finish(operation, completion), true;
-    counters::add_to(counts_.rendezvous, operation.bytes);
-    return try_send(to, operation);
-  }
+  if (eager && !status.ok() && takes_less(to)) return try_send(to, operation);
   request.phase_ = Request::Phase::kWaiting;
   if (eager || !status.ok()) {
     completion.error = status;
@@ -187,6 +186,7 @@ void Channel::begin_send(Peer& to, ChannelOperation& operation) {
   Request& request = *operation.request;
   const std::size_t eager_bytes = to.proc != own_ ? to.eager_bytes : knobs().eager_bytes;
   const bool kept = !request.synchronous_ && operation.bytes <= eager_bytes && !operation.on_device;
+  operation.eager = kept;
   count_start(to, operation, kept || operation.on_device);  // the engine counts what it moves
   if (!kept) {
     // Nothing else would end a send that begins after its context has ended.

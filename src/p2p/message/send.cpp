@@ -87,7 +87,8 @@ Status try_send_device_rts(Peer& peer, Request& send) {
   std::size_t bytes = sizeof message.rts;
   if (network_direct::serves(peer, send.view_)) message.rts.flags |= wire::kDirect;
   // Data that will be staged anyway need not be described.
-  const bool fetched = !mem::device::Context::share_time_sliced(peer.locality, message.rts.locality) ||
+  const bool fetched = peer.caps.max_payload >= sizeof message &&
+                           !mem::device::Context::share_time_sliced(peer.locality, message.rts.locality) ||
                        !send.view_.contiguous || send.view_.packed > staged_time_sliced_bytes();
   if (fetched && device_get::serves(peer, send.view_)) {
     HR_TRY(device_get::describe(peer, send, &message.rts.flags, &message.view));
@@ -129,7 +130,7 @@ Status try_send(Peer& peer, Request& send) {
   Status status = !small              ? try_send_rts(peer, send, &done)
                   : send.synchronous_ ? try_send_eager_sync(peer, send)
                                       : try_send_eager(peer, send.view_, envelope_of(send));
-  if (small && !status.ok() && takes_less(peer)) return try_send(peer, send);
+  if (!status.ok() && takes_less(peer)) return try_send(peer, send);
   if (status.is_again()) return status;
   if (!small) counters::count_rendezvous(send.view_.packed);
   if (peer.failed) [[unlikely]] {
@@ -184,7 +185,7 @@ bool flush(Peer& peer) {
       drop_unread(peer);
       return true;
     }
-    if (!status.ok()) mark_failed(peer.proc, status);
+    if (!status.ok()) fail_unanswered(peer.proc, status);
     if (status.ok()) peer.control_messages.pop_front();
     moved = true;
   }

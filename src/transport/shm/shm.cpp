@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -50,6 +51,7 @@ constexpr int kLaunchersTime = 1000;
 constexpr int kMostWaitsForPid = 100;  // milliseconds
 // A longer piece of a stream would leave the first-level cache before it is read.
 constexpr std::size_t kMostChunk = std::size_t{32} * 1024;
+constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
 // Number of messages that a process sends, without a check for arrivals, before a burst is expected to continue.
 constexpr unsigned kLone = 2;
 
@@ -142,12 +144,12 @@ class alignas(kCacheLine) Shm : public Transport {
   }
   [[nodiscard]] Caps caps(int proc) const noexcept override {
     const auto peer = static_cast<std::size_t>(local(proc));
-    const bool connected = peer < outgoing_.size();
-    const bool cells_only = connected && outgoing_[peer].cells_only;
+    const std::size_t tuned = peer < outgoing_.size() ? outgoing_[peer].eager_bytes : 0;
+    const std::size_t most = peer < outgoing_.size() ? std::size_t{outgoing_[peer].most} : kNoLimit;
     return {.inline_bytes = kInlineBytes,
-            .max_payload = cells_only ? kInlineBytes : segment_.payload_bytes() / 2,
-            .chunk_bytes = cells_only ? kInlineBytes : std::min(segment_.payload_bytes() / 16, kMostChunk),
-            .eager_bytes = connected && !cells_only ? outgoing_[peer].eager_bytes : 0,
+            .max_payload = std::min(segment_.payload_bytes() / 2, most),
+            .chunk_bytes = std::min({segment_.payload_bytes() / 16, kMostChunk, most}),
+            .eager_bytes = std::min(tuned, most),
             .remote_read = knobs().shm_single_copy != ShmSingleCopyChoice::kOff,
             .same_node = true,
             .same_address_space = false,
@@ -223,8 +225,8 @@ class alignas(kCacheLine) Shm : public Transport {
     Producer producer{nullptr, 0};
     Doorbell* bell = nullptr;  // null: not connected
     bool reserved = false;     // the ring has its initial memory
-    // There is no memory for payloads that do not fit into a cell. A channel reads it without this transport's lock.
-    Relaxed<bool> cells_only{false};
+    // Longest payload for which there is memory. A channel reads it without this transport's lock.
+    Relaxed<std::size_t> most{kNoLimit};
     // Value tuned for processes at this distance; 0: not tuned.
     std::size_t eager_bytes = 0;
   };
@@ -416,7 +418,7 @@ Status Shm::send_long(int peer, const Header& header, const void* payload, std::
 
 // Called after a message was refused. Returns kOk if the message is worth another attempt, because the ring has more
 // memory now or is to stay small; Status::again() if the ring is full; an error if there is no memory for the payload:
-// from now on, caps() allow only payloads that fit into a cell.
+// from now on, caps() allow only payloads that fit into a cell, or into half of the memory that there is.
 Status Shm::make_room(int peer, std::size_t bytes) {
   Producer& producer = outgoing_[static_cast<std::size_t>(peer)].producer;
   if (producer.wants_cells()) {
@@ -431,16 +433,20 @@ Status Shm::make_room(int peer, std::size_t bytes) {
     return kOk;
   }
   if (producer.wanted() == 0) return Status::again();
-  const std::size_t usable =
+  std::size_t usable =
       std::min(std::max({producer.wanted(), 2 * producer.usable(), kLeastPayload}), segment_.payload_bytes());
-  const Status status = segment_.reserve_payload(peer, own_, usable);
+  Status status = segment_.reserve_payload(peer, own_, usable);
+  if (!status.ok() && producer.wanted() < usable) {
+    usable = producer.wanted();
+    status = segment_.reserve_payload(peer, own_, usable);
+  }
   if (status.ok()) {
     buffered_.take(usable - producer.usable());
     producer.grow(usable);
     return kOk;
   }
   if (bytes > producer.usable()) {
-    outgoing_[static_cast<std::size_t>(peer)].cells_only = true;
+    outgoing_[static_cast<std::size_t>(peer)].most = std::max(kInlineBytes, producer.usable() / 2);
     return status;
   }
   note_small_ring(peer);
