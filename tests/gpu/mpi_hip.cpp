@@ -1,11 +1,12 @@
 // A program that uses AMD GPUs through HIP alone: exchanges between all kinds of memory that HIP has, buffers inside
 // allocations, operations in streams, queries of support, and the last error, which must stay the program's own.
 //
-//   mpiexec -n 2 mpi_hip [host|cuda|exports|no_signals|managed|version]
+//   mpiexec -n 2 mpi_hip [host|cuda|exports|no_signals|managed|used|unused|version]
 //
 // host: HIP must not be used; cuda: CUDA's devices are used instead, as both makers have devices; exports: only memory
 // that another process must map is exported, as exported memory may stay in use after it has been freed; managed:
-// only managed memory is exchanged; version: prints the version of ROCm.
+// only managed memory is exchanged; used, unused: device 0 is used before MPI_Init or not at all, and nothing else is
+// done; version: prints the version of ROCm.
 // It opens the runtime itself, so that it needs neither HIP's headers nor its library to be built. Without a device it
 // says so and exits with 0.
 #include <dlfcn.h>
@@ -421,11 +422,20 @@ void host_only(int rank, int size, bool cuda) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  const std::string mode = argc > 1 ? argv[1] : "";
+  if (mode == "used") {
+    void* memory = nullptr;
+    hip("hipMalloc", &memory, kPage);
+    hip("hipFree", memory);
+  }
   CHECK_OK(MPI_Init(&argc, &argv));
+  if (mode == "used" || mode == "unused") {
+    CHECK_OK(MPI_Finalize());
+    return 0;
+  }
   int rank = 0, size = 0;
   CHECK_OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
   CHECK_OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
-  const std::string mode = argc > 1 ? argv[1] : "";
   const int devices = device_count();
   if (devices > 0 && mode == "version") {
     if (rank == 0) std::printf("%d.%d\n", full_version() / 100, full_version() % 100);

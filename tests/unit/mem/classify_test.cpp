@@ -1,11 +1,13 @@
 // The kind of memory at an address.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <cstring>
 #include <thread>
 #include <vector>
 
 #include "main.hpp"
+#include "mem/device.hpp"
 #include "mem/mem.hpp"
 
 namespace hr::mem {
@@ -110,6 +112,28 @@ TEST_F(Classify, HostMemoryOfEverySort) {
     EXPECT_EQ(location.kind, Kind::kHost);
     EXPECT_FALSE(location.pinned);
   }
+}
+
+// HIP does not report where registered memory begins.
+TEST_F(Classify, RegisteredMemoryIsPinnedIfItContainsTheBuffer) {
+  constexpr std::size_t kPage = 4096;
+  void* const pages = ::mmap(nullptr, 4 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(pages, MAP_FAILED);
+  auto* const registered = static_cast<std::byte*>(pages) + kPage;
+  ASSERT_NE(device::find_driver(), nullptr);
+  ASSERT_EQ(device::driver().host_register(registered, 2 * kPage, device::kHostRegisterPortable), device::kSuccess);
+  for (const std::size_t offset : {std::size_t{0}, std::size_t{1}, 2 * kPage - 2}) {
+    Location location;
+    ASSERT_TRUE(classify(registered + offset, &location, 2 * kPage - offset).ok()) << take_detail();
+    EXPECT_EQ(location.kind, Kind::kHost);
+    EXPECT_TRUE(location.pinned) << offset;
+    EXPECT_EQ(location.base, reinterpret_cast<std::uintptr_t>(registered));
+    EXPECT_EQ(location.bytes, 2 * kPage);
+    ASSERT_TRUE(classify(registered + offset, &location, 2 * kPage - offset + 1).ok()) << take_detail();
+    EXPECT_FALSE(location.pinned) << offset;
+  }
+  EXPECT_EQ(device::driver().host_unregister(registered), device::kSuccess);
+  ::munmap(pages, 4 * kPage);
 }
 
 TEST_F(Classify, SecondDevice) {
