@@ -86,10 +86,10 @@ Status try_send_device_rts(Peer& peer, Request& send) {
   peer.has_our_locality = true;
   std::size_t bytes = sizeof message.rts;
   if (network_direct::serves(peer, send.view_)) message.rts.flags |= wire::kDirect;
-  // Data that will be staged anyway need not be described.
+  // Data that will be staged anyway need not be described, and there may be no memory for a description.
   const bool fetched = peer.caps.max_payload >= sizeof message &&
-                           !mem::device::Context::share_time_sliced(peer.locality, message.rts.locality) ||
-                       !send.view_.contiguous || send.view_.packed > staged_time_sliced_bytes();
+                       (!mem::device::Context::share_time_sliced(peer.locality, message.rts.locality) ||
+                        !send.view_.contiguous || send.view_.packed > staged_time_sliced_bytes());
   if (fetched && device_get::serves(peer, send.view_)) {
     HR_TRY(device_get::describe(peer, send, &message.rts.flags, &message.view));
     if ((message.rts.flags & wire::kView) != 0) bytes += message.view.wire_bytes();
