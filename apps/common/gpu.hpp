@@ -27,6 +27,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -213,9 +214,13 @@ struct Allocation {
   std::size_t bytes;
   std::vector<VmmChunk> chunks;
 };
-inline std::unordered_map<void*, Allocation>& allocations() {
-  static std::unordered_map<void*, Allocation> table;
-  return table;
+struct Allocations {
+  std::mutex mutex;  // several threads may allocate
+  std::unordered_map<void*, Allocation> table;
+};
+inline Allocations& allocations() {
+  static Allocations all;
+  return all;
 }
 inline DevicePointer address_of(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
 inline void* pointer_to(DevicePointer address) { return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address)); }
@@ -246,6 +251,20 @@ inline void check(int result, const char* call) {
   loaded(detail::driver().cuGetErrorString, call)(result, &text);
   fail(call, name, text);
 }
+
+namespace detail {
+inline void remember(void* pointer, Allocation record) {
+  const std::lock_guard<std::mutex> guard(allocations().mutex);
+  allocations().table.insert_or_assign(pointer, std::move(record));
+}
+inline Allocation forget(void* pointer) {
+  const std::lock_guard<std::mutex> guard(allocations().mutex);
+  auto found = allocations().table.extract(pointer);
+  if (found.empty()) check(1, "gpu::free of a pointer that gpu::allocate did not give");
+  return std::move(found.mapped());
+}
+}  // namespace detail
+
 #define GPU_DRIVER(function) ::gpu::loaded(::gpu::detail::driver().function, #function)
 #define GPU_CALL(function, ...) ::gpu::check(GPU_DRIVER(function)(__VA_ARGS__), #function)
 
@@ -369,17 +388,14 @@ inline void* allocate(std::size_t bytes, Memory kind = Memory::kDevice) {
     }
   }
   void* pointer = pointer_to(address);
-  allocations().emplace(pointer, std::move(record));
+  remember(pointer, std::move(record));
   return pointer;
 }
 
 inline void free(void* pointer) {
   using namespace detail;
   if (pointer == nullptr) return;
-  const auto found = allocations().find(pointer);
-  if (found == allocations().end()) check(1, "gpu::free of a pointer that gpu::allocate did not give");
-  const Allocation record = std::move(found->second);
-  allocations().erase(found);
+  const Allocation record = forget(pointer);
   const int selected = device();
   if (record.device != selected) select(record.device);
   switch (record.kind) {
