@@ -8,7 +8,6 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -296,15 +295,12 @@ Status SharedFile::attach(const std::string& path, std::size_t bytes) {
 }
 
 int allocate(int file, std::size_t offset, std::size_t bytes) noexcept {
-  // A signal undoes what an interrupted call has done, so that a long one might never end.
-  constexpr std::size_t kPiece = std::size_t{4} << 20;
-  for (const std::size_t end = offset + bytes; offset < end;) {
-    const std::size_t piece = std::min(end - offset, kPiece);
-    const int code = ::posix_fallocate(file, static_cast<off_t>(offset), static_cast<off_t>(piece));
-    if (code != 0 && code != EINTR) return code;
-    if (code == 0) offset += piece;
-  }
-  return 0;
+  // A signal undoes what the interrupted call has done, so that a long one might never end under a profiler's timer.
+  constexpr int kMostAttempts = 100;
+  int code = EINTR;
+  for (int attempt = 0; attempt < kMostAttempts && code == EINTR; ++attempt)
+    code = ::posix_fallocate(file, static_cast<off_t>(offset), static_cast<off_t>(bytes));
+  return code;
 }
 
 Status SharedFile::reserve(std::size_t offset, std::size_t bytes) {

@@ -19,8 +19,8 @@ namespace hr {
 // with a signal.
 [[nodiscard]] std::size_t largest_file() noexcept;
 
-// Backs a part of a file with memory, as posix_fallocate() does, although signals arrive. Returns a value of errno; 0:
-// success.
+// Backs a part of a file with memory, as posix_fallocate() does, and tries again after signals. Returns a value of
+// errno; 0: success.
 [[nodiscard]] int allocate(int file, std::size_t offset, std::size_t bytes) noexcept;
 
 class SharedFile {

@@ -197,9 +197,6 @@ void blame_element(int index, int code) {
   all.text += (all.count == 1 ? "" : "; ") + ("array_of_requests[" + std::to_string(index) + "]: ") + text;
 }
 void blame_handler(comm::Errhandler& handler) noexcept { blamed_handler = Ref<comm::Errhandler>::share(&handler); }
-void blame_nobody() noexcept {
-  if (Object* const where = nobodys(); where != nullptr) blame_handler(*handler_of(*where));
-}
 void a_session_begins() noexcept { world_serves = false; }
 
 int record(Status status, std::string detail) {

@@ -207,13 +207,20 @@ Status init_world(int required, int* provided) {
 Status finalize_world() {
   if (state.world == World::kAfter) return fail(Errc::kOther, "MPI_Finalize was called before");
   if (state.world == World::kBefore) return fail(Errc::kOther, "MPI_Init was not called; sessions end one by one");
-  const Status streams = enqueue::finish_all();
+  Ref<comm::Errhandler> handler;
+  const Status streams = enqueue::finish_all(&handler);
   std::string why = streams.ok() ? std::string() : take_detail();
-  HR_TRY(comm::delete_predefined_attributes());
-  check::at_finalize();
-  HR_TRY(p2p::process_buffer().flush());
+  Status ended = comm::delete_predefined_attributes();
+  if (ended.ok()) {
+    check::at_finalize();
+    ended = p2p::process_buffer().flush();
+  }
+  if (!ended.ok()) {
+    if (!streams.ok()) log::write(log::Level::kError, "%s; no call returns this error", why.c_str());
+    return ended;
+  }
   state.world = World::kAfter;
-  if (!streams.ok()) blame_nobody();
+  if (!streams.ok()) blame_handler(*handler);
   drop_use();
   const Status down = state.uses == 0 ? take_down() : kOk;
   if (streams.ok()) return down;

@@ -175,11 +175,13 @@ Status finish(comm::Communicator& comm) {
   return kOk;
 }
 
-Status finish_all() {
+Status finish_all(Ref<comm::Errhandler>* handler) {
   Status first = kOk;
   std::string why;
   if (state == nullptr) return first;
   for (std::size_t i = 0; i < state->communicators.size(); ++i) {
+    const comm::Communicator& comm = state->communicators[i]->comm_;
+    const Ref<comm::Errhandler> its = comm.errhandler_;
     const Status status = finish(*state->communicators[i]);
     if (status.ok()) continue;
     if (!first.ok()) {
@@ -187,6 +189,7 @@ Status finish_all() {
       continue;
     }
     first = status;
+    *handler = its;
     why = take_detail();
   }
   if (!first.ok()) set_detail(std::move(why));

@@ -83,10 +83,13 @@ std::vector<int> others_of(const Request& request) {
 // Returns the transport of the messages from a process that has left MPI; null if it has not. This process has not.
 transport::Transport* path_of_left(int proc) {
   if (proc < 0 || !shares_memory(proc)) return nullptr;
-  const auto& all = engine()->transports;
-  const auto found = std::ranges::find_if(
-      all, [proc](const transport::Transport* each) { return each->reaches(proc) && each->has_left(proc); });
-  return found == all.end() ? nullptr : *found;
+  transport::Transport* found = nullptr;
+  for (transport::Transport* const each : engine()->transports) {
+    if (!each->reaches(proc) || !each->caps(proc).same_node) continue;
+    if (!each->has_left(proc)) return nullptr;  // it has left only a connection that has ended
+    found = each;
+  }
+  return found;
 }
 
 // True if all of these processes have left MPI, and done() is false although everything that they have sent has been
