@@ -34,8 +34,8 @@ void blame(Object* where) noexcept;
 // it. The call then fails with MPI_ERR_IN_STATUS. The error handler does not see the statuses, and MPI_ERR_IN_STATUS
 // does not describe the cause; so the handler gets the first such code and the object of the first such request.
 void blame_element(int index, int code);
-// Called if the creation of a communicator without a parent fails, and by MPI_Finalize for an error of a communicator:
-// the error is raised with the handler that the communicator would have, or had.
+// Called if the creation of a communicator without a parent fails: the error is raised with the handler that the
+// communicator would have had. Also called, with MPI_ERRORS_RETURN, if the call returns an error that it has raised.
 void blame_handler(comm::Errhandler& handler) noexcept;
 // Called when a session begins. From the first session on, errors that belong to no object are raised on MPI_COMM_SELF,
 // as the standard requires. Before that, if MPI_COMM_SELF still has its initial handler, they are raised on

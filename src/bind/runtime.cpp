@@ -207,25 +207,29 @@ Status init_world(int required, int* provided) {
 Status finalize_world() {
   if (state.world == World::kAfter) return fail(Errc::kOther, "MPI_Finalize was called before");
   if (state.world == World::kBefore) return fail(Errc::kOther, "MPI_Init was not called; sessions end one by one");
-  Ref<comm::Errhandler> handler;
-  const Status streams = enqueue::finish_all(&handler);
-  std::string why = streams.ok() ? std::string() : take_detail();
+  Ref<comm::Communicator> failed;
+  const Status streams = enqueue::finish_all(&failed);
+  std::string why;
+  if (!streams.ok()) {
+    why = take_detail();
+    set_detail(why);
+    // The handler gets the communicator, and may use MPI, as long as there is one.
+    raise(Call{"MPI_Finalize"}, failed.get(), streams);
+    failed = {};
+  }
   Status ended = comm::delete_predefined_attributes();
   if (ended.ok()) {
     check::at_finalize();
     ended = p2p::process_buffer().flush();
   }
-  if (!ended.ok()) {
-    if (!streams.ok()) log::write(log::Level::kError, "%s; no call returns this error", why.c_str());
-    return ended;
-  }
+  if (!ended.ok()) return ended;
   state.world = World::kAfter;
-  if (!streams.ok()) blame_handler(*handler);
   drop_use();
   const Status down = state.uses == 0 ? take_down() : kOk;
   if (streams.ok()) return down;
   if (!down.ok()) log::write(log::Level::kError, "%s; no call returns this error", take_detail().c_str());
   set_detail(std::move(why));
+  blame_handler(*comm::predefined_errhandler(abi::kErrorsReturn));
   return streams;
 }
 

@@ -78,9 +78,8 @@ Status wait_together(std::span<Waiting> all);
 // that these have reached are awaited. Ends messages that can no longer complete, because their other process has left
 // MPI. Errors: those of the operations.
 Status finish(comm::Communicator& comm);
-// Calls finish() for all communicators. Returns the first error, with the handler of its communicator, and logs the
-// others.
-Status finish_all(Ref<comm::Errhandler>* handler);
+// Calls finish() for all communicators. Returns the first error, with its communicator, and logs the others.
+Status finish_all(Ref<comm::Communicator>* failed);
 
 // Watches the operations that the library's thread carries out, for the checker (check/enqueued.cpp). Threads: library
 // lock; all but enqueued() also in rounds of progress.

@@ -175,13 +175,12 @@ Status finish(comm::Communicator& comm) {
   return kOk;
 }
 
-Status finish_all(Ref<comm::Errhandler>* handler) {
+Status finish_all(Ref<comm::Communicator>* failed) {
   Status first = kOk;
   std::string why;
   if (state == nullptr) return first;
   for (std::size_t i = 0; i < state->communicators.size(); ++i) {
-    const comm::Communicator& comm = state->communicators[i]->comm_;
-    const Ref<comm::Errhandler> its = comm.errhandler_;
+    const auto comm = Ref<comm::Communicator>::share(&state->communicators[i]->comm_);
     const Status status = finish(*state->communicators[i]);
     if (status.ok()) continue;
     if (!first.ok()) {
@@ -189,7 +188,7 @@ Status finish_all(Ref<comm::Errhandler>* handler) {
       continue;
     }
     first = status;
-    *handler = its;
+    *failed = comm;
     why = take_detail();
   }
   if (!first.ok()) set_detail(std::move(why));

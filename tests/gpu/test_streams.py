@@ -96,8 +96,10 @@ class AtFinalize(unittest.TestCase):
         self.ends("send", "send to rank 1 with tag 7", "no receive can match it")
 
     def test_a_program_that_handles_the_error(self):
-        result = subprocess.run(self.command(["returned"], "--timeout", "60"), capture_output=True, text=True, timeout=100)
-        self.assertEqual(result.returncode, 0, result.stderr)
+        for how in ("returned", "handled"):
+            with self.subTest(how):
+                result = subprocess.run(self.command([how], "--timeout", "60"), capture_output=True, text=True, timeout=100)
+                self.assertEqual(result.returncode, 0, result.stderr)
 
     def test_a_message_that_comes_late(self):
         with tempfile.TemporaryDirectory(prefix="at-finalize-") as directory:

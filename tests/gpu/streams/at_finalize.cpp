@@ -1,15 +1,17 @@
 // MPI_Finalize while streams have work: it waits for enqueued messages, reductions and matched messages, and for a
 // graph that was launched. A graph that is only instantiated does not matter. The data is checked afterwards.
 //
-//   mpi_streams_at_finalize [receive|persistent|partitioned|partitions|send|returned|late FILE]
+//   mpi_streams_at_finalize [receive|persistent|partitioned|partitions|send|returned|handled|late FILE]
 //
 // The last stream of rank 0 also waits for a message that rank 1 neither sends nor receives. Then MPI_Finalize ends it,
 // with an error, once rank 1 has left.
 // partitions: rank 1 starts a partitioned send, but marks no partition as ready.
 // returned: a receive; MPI_Finalize returns the error, and the stream has continued.
+// handled: the same, with a handler of the program, which gets the communicator and uses it.
 // late: a receive of a message that rank 1 sends once FILE exists.
 #include <unistd.h>
 
+#include <cstdio>
 #include <string>
 
 #include "lane.hpp"
@@ -42,6 +44,14 @@ struct Work {
   Buffer message{kLong * sizeof(Word), MemoryKind::kDevice}, behind{kBytes, MemoryKind::kDevice};
   MPI_Request request = MPI_REQUEST_NULL;
 };
+
+int handled = 0;
+MPI_Comm handled_on = MPI_COMM_NULL;
+
+void handle(MPI_Comm* comm, int* /*code*/, ...) {
+  int size = 0;
+  if (*comm == handled_on && MPI_Comm_size(*comm, &size) == MPI_SUCCESS && size == 2) ++handled;
+}
 
 // Enqueues an exchange of slowly produced data in a ring.
 void exchange(const Lane& lane, const Buffer& from, const Buffer& to, Word first, unsigned spins = kSlow) {
@@ -134,10 +144,17 @@ int main(int argc, char** argv) {
   streams::begin(*all);
   if (!what.empty() && rank == 0) streams::begin_stuck(*all, what);
   if (rank == 1) streams::take_part(*all, what, argc > 2 ? argv[2] : "");
-  const bool fails = what == "returned" && rank == 0;
-  if (fails) CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+  const bool fails = (what == "returned" || what == "handled") && rank == 0;
+  MPI_Errhandler handler = fails ? MPI_ERRORS_RETURN : MPI_ERRORS_ARE_FATAL;
+  if (what == "handled") CHECK_OK(MPI_Comm_create_errhandler(streams::handle, &handler));
+  CHECK_OK(MPI_Comm_set_errhandler(all->stuck.comm(), handler));
+  streams::handled_on = what == "handled" ? all->stuck.comm() : MPI_COMM_NULL;
   const int code = MPI_Finalize();
-  if ((code != MPI_SUCCESS) != fails) check::fail(__FILE__, __LINE__, "MPI_Finalize returned " + std::to_string(code));
+  if ((code != MPI_SUCCESS) != fails || streams::handled != (fails && what == "handled" ? 1 : 0)) {
+    // MPI has ended, and check::fail() uses it.
+    std::fprintf(stderr, "rank %d: MPI_Finalize returned %d, handler called %d times\n", rank, code, streams::handled);
+    return 1;
+  }
   // Its streams have come to the end of every operation; take() would wait for them otherwise.
   streams::check_data(*all);
   using streams::counting;

@@ -92,7 +92,8 @@ TEST(Probes, OnlyReadingIsUncertain) {
 }
 
 TEST(Probes, ToOneself) {
-  transport::Caps caps{.chunk_bytes = 1 << 20,
+  transport::Caps caps{.max_payload = 1 << 30,
+                       .chunk_bytes = 1 << 20,
                        .remote_read = true,
                        .same_address_space = true,
                        .latency_seconds = 50e-9,
