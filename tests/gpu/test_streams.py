@@ -104,15 +104,18 @@ class AtFinalize(unittest.TestCase):
     def test_a_message_that_comes_late(self):
         with tempfile.TemporaryDirectory(prefix="at-finalize-") as directory:
             go = Path(directory) / "go"
-            with subprocess.Popen(self.command(["late", str(go)], "--timeout", "60"), stderr=subprocess.PIPE, text=True,
-                                  env=os.environ | {"HEADRACE_CHECK_WAIT_SECONDS": "0.3"}) as job:
+            os.mkfifo(go)
+            # Open for reading, too, so that neither side waits for the other one to open it.
+            command = self.command(["late", str(go)], "--timeout", "60")
+            with go.open("r+b", buffering=0) as pipe, \
+                 subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ | {"HEADRACE_CHECK_WAIT_SECONDS": "0.3"}) as job:
                 seen = ""
                 for line in job.stderr:
                     seen += line
                     if "MPI_Finalize wait for that" in line:
-                        go.touch()
+                        pipe.write(b"!")
             self.assertEqual(job.returncode, 0, seen)
-            self.assertTrue(go.exists(), seen)
+            self.assertIn("MPI_Finalize wait for that", seen)
 
     def test_a_receive_from_another_host(self):
         """Between hosts no rank leaves before all have called MPI_Finalize, so that the receive cannot end, and a line

@@ -26,6 +26,7 @@
 // - only the addresses of a request are used, and these have been copied beforehand;
 // - the engine and its peers remain: MPI_Finalize waits for the progress thread, and no other thread may be in MPI
 //   then.
+//
 // A sender whose answer would have to wait for space does not help: its program may not call MPI again for long. (While
 // the sender copies without the lock, messages of other threads may take the space.)
 //

@@ -8,10 +8,9 @@
 // partitions: rank 1 starts a partitioned send, but marks no partition as ready.
 // returned: a receive; MPI_Finalize returns the error, and the stream has continued.
 // handled: the same, with a handler of the program, which gets the communicator and uses it.
-// late: a receive of a message that rank 1 sends once FILE exists.
-#include <unistd.h>
-
+// late: a receive of a message that rank 1 sends once it can read a byte from FILE, a named pipe.
 #include <cstdio>
+#include <fstream>
 #include <string>
 
 #include "lane.hpp"
@@ -40,7 +39,7 @@ struct Work {
                         {kBytes, MemoryKind::kDevice}};
   MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
   std::unique_ptr<Graph> graphs[2];
-  // Of the last stream: the message, and what a kernel behind it writes.
+  // Holds the last stream's message, and the words that a kernel behind it writes.
   Buffer message{kLong * sizeof(Word), MemoryKind::kDevice}, behind{kBytes, MemoryKind::kDevice};
   MPI_Request request = MPI_REQUEST_NULL;
 };
@@ -82,14 +81,13 @@ void begin_stuck(Work& all, const std::string& what) {
 
 // Rank 1's part.
 void take_part(Work& all, const std::string& what, const char* file) {
-  constexpr unsigned kNapMicroseconds = 1000;
   if (what == "partitions") {
     CHECK_OK(MPI_Psend_init(all.message.get(), 4, kElements / 2, MPI_UINT32_T, 0, kTag, all.stuck.comm(), MPI_INFO_NULL,
                             &all.request));
     CHECK_OK(MPI_Start(&all.request));
   } else if (what == "late") {
     all.message.put(counting(kLong, kTag));
-    while (::access(file, F_OK) != 0) ::usleep(kNapMicroseconds);
+    if (std::ifstream(file).get() == EOF) check::fail(__FILE__, __LINE__, "FILE has ended");
     CHECK_OK(MPI_Send(all.message.get(), kElements, MPI_UINT32_T, 0, kTag, all.stuck.comm()));
   }
 }
