@@ -38,12 +38,6 @@ Status find_partitioned(MPI_Request handle, p2p::Request** request) {
   return *request != nullptr ? kOk : fail(Errc::kRequest, "request is MPI_REQUEST_NULL, which has no partitions");
 }
 
-// Makes the call raise its error on the communicator on which the operation was created.
-Status raised_for(const p2p::Request& request, Status status) {
-  if (!status.ok() && request.communicator_ != nullptr) blame(request.communicator_);
-  return status;
-}
-
 }  // namespace
 
 Status psend_init(const void* buf, int partitions, Count count, layout::Datatype& datatype, int dest, int tag,

@@ -3,6 +3,7 @@
 
 #include "bind/impl.hpp"
 #include "bind/impl/completion.hpp"
+#include "bind/impl/request_support.hpp"
 #include "bind/raise.hpp"
 #include "bind/test_guard.hpp"
 #include "p2p/progress.hpp"
@@ -59,12 +60,6 @@ void report_element(int index, MPI_Request* handle, p2p::Request* request, MPI_S
   if (error.ok()) return;
   *first = Errc::kInStatus;
   blame_element(index, status->MPI_ERROR);
-}
-
-// Makes the call raise an error on the communicator on which the operation was started.
-Status raised_for(const p2p::Request& request, Status status) {
-  if (!status.ok() && request.communicator_ != nullptr) blame(request.communicator_);
-  return status;
 }
 
 // Waits for requests that are not ready, in order, and reports each of them.

@@ -1,6 +1,7 @@
 #include "bind/impl/request_support.hpp"
 
 #include "bind/handles.hpp"
+#include "bind/raise.hpp"
 #include "p2p/turns.hpp"
 
 namespace hr::bind::impl {
@@ -46,6 +47,11 @@ Status persistent_nothing(const p2p::Completion& completion, p2p::Request*& requ
   request->active_ = false;
   request->state_ = std::make_unique<NothingState>(completion);
   return kOk;
+}
+
+Status raised_for(const p2p::Request& request, Status status) {
+  if (!status.ok() && request.communicator_ != nullptr) blame(request.communicator_);
+  return status;
 }
 
 p2p::Message* no_process_message() {

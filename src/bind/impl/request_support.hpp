@@ -25,6 +25,9 @@ void keep_communicator(Holder& holder, comm::Communicator& comm) {
   holder.destroy_communicator_ = &destroy_communicator;
 }
 
+// Makes the call raise its error, if it has one, on the communicator on which the operation was created.
+Status raised_for(const p2p::Request& request, Status status);
+
 // Creates a request that is already complete (MPI_PROC_NULL).
 Status done_already(const p2p::Completion& completion, p2p::Request*& request);
 // Creates a persistent request that completes as soon as it is started.

@@ -8,6 +8,7 @@
 
 #include "bind/impl/completion.hpp"
 #include "bind/impl/extension_entry.hpp"
+#include "bind/impl/request_support.hpp"
 #include "bind/status.hpp"
 #include "enqueue/enqueue.hpp"
 #include "p2p/progress.hpp"
@@ -127,22 +128,6 @@ bool is_nothing(const p2p::Request* request) {
   return request == nullptr || (!request->active() && !request->persistent() && request->state_ == nullptr);
 }
 
-using Owner = Ref<comm::Communicator>;
-
-// Returns the communicator on which a request was made, which may end with the request; null for other requests.
-Owner owner_of(const p2p::Request& request) {
-  Object* const object = request.communicator_;
-  const bool is_communicator =
-      object != nullptr && (object->is(ObjectKind::kCommunicator) || object->is(ObjectKind::kRevokedCommunicator));
-  return is_communicator ? Owner::share(static_cast<comm::Communicator*>(object)) : Owner();
-}
-
-// Makes the call raise its error, if it has one, on that communicator.
-Status raised_on(const Owner& owner, Status status) {
-  if (!status.ok() && owner) blame(owner.get());
-  return status;
-}
-
 void drop_waited(MPI_Request* handle, p2p::Request* request) {
   if (!enqueue::wait_releases(*request)) return;
   *handle = MPI_REQUEST_NULL;
@@ -156,8 +141,7 @@ Status wait_for(MPI_Request* handle, int index, MPI_Status* status) {
     report_empty(status);
     return kOk;
   }
-  const Owner owner = owner_of(*request);
-  HR_TRY(raised_on(owner, enqueue::wait(*request, sink_of(status))));
+  HR_TRY(impl::raised_for(*request, enqueue::wait(*request, sink_of(status))));
   drop_waited(handle, request);
   return kOk;
 }
@@ -167,23 +151,22 @@ Status wait_for(MPI_Request* handle, int index, MPI_Status* status) {
 Status wait_for_all(int count, MPI_Request* handles, MPI_Status* statuses) {
   std::vector<enqueue::Waiting> all;
   std::vector<int> index;
-  Owner owner;
   for (int i = 0; i < count; ++i) {
     p2p::Request* request = nullptr;
     HR_TRY(impl::find_request(handles[i], i, &request));
     if (is_nothing(request)) continue;
-    owner = owner_of(*request);
     all.push_back({request, sink_of(status_at(statuses, i)), false});
     index.push_back(i);
   }
-  const Status status = enqueue::wait_together(all);
+  Status status = enqueue::wait_together(all);
+  if (!all.empty()) status = impl::raised_for(*all.back().request, status);
   std::vector<bool> done(static_cast<std::size_t>(count), false);
   for (std::size_t k = 0; k < all.size(); ++k) {
     if (!all[k].done) continue;
     done[static_cast<std::size_t>(index[k])] = true;
     drop_waited(&handles[index[k]], all[k].request);
   }
-  if (!status.ok()) return raised_on(owner, status);
+  if (!status.ok()) return status;
   for (int i = 0; i < count; ++i) {
     if (!done[static_cast<std::size_t>(i)]) HR_TRY(wait_for(&handles[i], i, status_at(statuses, i)));
   }
@@ -558,8 +541,8 @@ int MPIX_Matchall(int count, MPI_Request array_of_requests[]) {
         return enter(kCall, nullptr, [&] {
           std::vector<p2p::Request*> requests;
           HR_TRY(find_all(count, array_of_requests, &requests));
-          const Owner owner = requests.empty() ? Owner() : owner_of(*requests.front());
-          return raised_on(owner, enqueue::match_all(requests));
+          const Status status = enqueue::match_all(requests);
+          return requests.empty() ? status : impl::raised_for(*requests.front(), status);
         });
       });
 }
