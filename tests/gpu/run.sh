@@ -203,7 +203,7 @@ if on_hip; then
   for count in 2 4; do
     ranks "streams_$count" $count 120 "$build/gpu_tests/mpi_streams" any blocking cold collectives derived errors kinds \
       many memory two
-    ranks "streams_random_$count" $count 120 "$build/gpu_tests/mpi_streams_random" --seed random --graphs off
+    ranks "streams_random_$count" $count 300 "$build/gpu_tests/mpi_streams_random" --seed random --graphs off
     ranks "streams_default_stream_$count" $count 120 "$build/gpu_tests/mpi_streams_default_stream"
   done
 fi

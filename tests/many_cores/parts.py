@@ -179,9 +179,9 @@ def costs():
         limit = [each["value"] for each in test["properties"] if each["name"] == "TIMEOUT"]
         found[test["name"]] = limit[0] / 60 if limit else 1.0
     file = TREE / "build/pip/Testing/Temporary/CTestCostData.txt"
-    for line in file.read_text().split("---")[0].splitlines() if file.exists() else []:
-        test, _, seconds = line.rsplit(" ", 2)
-        found[test] = float(seconds)
+    for line in file.read_text().splitlines() if file.exists() else []:
+        if known := re.fullmatch(r"(\S+) \d+ ([\d.]+)", line):
+            found[known[1]] = float(known[2])
     return found
 
 
