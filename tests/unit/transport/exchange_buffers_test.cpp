@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/knobs.hpp"
 #include "transport/shm/ring.hpp"
 #include "transport/shm/segment.hpp"
 
@@ -78,6 +79,8 @@ struct Side {
 
 struct ExchangeBuffersFixture : testing::Test {
   ExchangeBuffersFixture() {
+    // Exchange buffers are for near readers. On AMD processors loads decide, which the thread sanitizer slows down.
+    EXPECT_TRUE(set_knob("shm_nontemporal_stores", "off"));
     for (RingMemory*& ring : rings) {
       ring = static_cast<RingMemory*>(std::aligned_alloc(4096, ring_footprint(kPayload)));
       std::memset(static_cast<void*>(ring), 0, sizeof(RingMemory));
@@ -89,6 +92,7 @@ struct ExchangeBuffersFixture : testing::Test {
   ~ExchangeBuffersFixture() override {
     for (RingMemory* ring : rings) std::free(ring);
     std::free(memory);
+    EXPECT_TRUE(set_knob("shm_nontemporal_stores", "auto"));
   }
   [[nodiscard]] Side side(bool lower, int room = kMaxExchangeBuffers) {
     return {rings[lower ? 0 : 1], rings[lower ? 1 : 0], memory, room, lower};
