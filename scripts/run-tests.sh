@@ -22,7 +22,7 @@ fi
 begun=$(date +%s)
 ctest --test-dir "$build" --output-on-failure -j "$(nproc)" "$@" >"$log" 2>&1 &
 ctest=$!
-tail -n +1 -f --pid=$ctest "$log"
+tail -n +1 -f -s 0.1 --pid=$ctest "$log"
 wait $ctest
 status=$?
 seconds=$(($(date +%s) - begun))

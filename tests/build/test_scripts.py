@@ -77,6 +77,15 @@ class Scripts(unittest.TestCase):
         self.expect_failure(ran, "cannot write .*test-output.txt")
         self.assertEqual(ran.stdout.splitlines()[-1], FAILED)
 
+    def test_seconds_by_label(self):
+        """The real ctest, with the options of run-tests.sh."""
+        if not (ctest := shutil.which("ctest")):
+            self.skipTest("no ctest here")
+        (self.build / "CTestTestfile.cmake").write_text(f'add_test(one "{ctest}" --version)\nset_tests_properties(one PROPERTIES LABELS unit)\n')
+        ran = self.run_tests()
+        self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
+        self.assertRegex(ran.stdout, r"Label Time Summary:\nunit +=")
+
     def install(self, text):
         self.stub("pip", f"echo '{text}'; exit 1")
         return self.run_script(ROOT / "scripts/pip-install.sh", self.folder, self.folder / "new")
@@ -107,6 +116,103 @@ class Scripts(unittest.TestCase):
         self.assertNotEqual(ran.returncode, 0)
         self.assertEqual(ran.stdout.splitlines()[-1], FAILED)
         self.assertIn("ci: other MPI libraries were not installed", ran.stdout)
+
+
+class TestAll(unittest.TestCase):
+    """test-all.sh in a tree of its own, with a stub in place of make."""
+
+    def setUp(self):
+        self.tree = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.tree)
+        (self.tree / "scripts").mkdir()
+        for name in ("test-all.sh", "tree-state.sh"):
+            shutil.copy(ROOT / "scripts" / name, self.tree / "scripts" / name)
+        (self.tree / ".gitignore").write_text("/build/\n/make*\n")
+        make = self.tree / "make"
+        make.write_text('#!/bin/sh\necho "$2" >>make.log\ncat "make.$2" 2>/dev/null || echo "3 passed, 0 failed, 1 skipped"\n'
+                        'exit "$(cat "make.$2.code" 2>/dev/null || echo 0)"\n')
+        make.chmod(0o755)
+        self.git("init", "-q")
+        self.commit()
+
+    def git(self, *words):
+        identity = ("-c", "user.name=test", "-c", "user.email=test@localhost", "-c", "commit.gpgsign=false")
+        subprocess.run(["git", *identity, *words], cwd=self.tree, check=True, capture_output=True)
+
+    def commit(self):
+        self.git("add", "-A")
+        self.git("commit", "-q", "-m", "test")
+
+    def run_all(self, *parts, **environment):
+        """Returns what ran, and the names of the parts that were made."""
+        log = self.tree / "make.log"
+        log.unlink(missing_ok=True)
+        settings = {key: value for key, value in os.environ.items() if key != "AGAIN"}
+        ran = subprocess.run(["scripts/test-all.sh", "build", *parts], cwd=self.tree, env={**settings, "MAKE": "./make", **environment},
+                             capture_output=True, text=True, timeout=60)
+        return ran, log.read_text().split() if log.exists() else []
+
+    def expect(self, made, code=0, last="6 passed, 0 failed, 2 skipped", **environment):
+        ran, found = self.run_all("a", "b", **environment)
+        self.assertEqual((found, ran.returncode, ran.stdout.splitlines()[-1]), (made, code, last), ran.stdout + ran.stderr)
+        return ran
+
+    def test_a_second_run_repeats_nothing(self):
+        self.expect(["a", "b"])
+        ran = self.expect([])
+        self.assertRegex(ran.stdout, r"(?m)^part +totals +time\na +3 passed, 0 failed, 1 skipped +\d+ s\nb +3 passed, 0 failed, 1 skipped +\d+ s$")
+        self.expect(["a", "b"], AGAIN="1")
+
+    def test_changes_repeat_everything(self):
+        self.expect(["a", "b"])
+        (self.tree / "new").write_text("1")  # untracked
+        self.expect(["a", "b"])
+        self.expect([])
+        (self.tree / "new").write_text("2")
+        self.expect(["a", "b"])
+        (self.tree / ".gitignore").write_text("/build/\n/make*\n/ignored\n")  # tracked
+        self.expect(["a", "b"])
+        (self.tree / "ignored").write_text("1")
+        self.expect([])
+        self.commit()
+        self.expect(["a", "b"])
+
+    def test_a_part_that_fails_is_repeated(self):
+        for name, text in (("b", "1 passed, 2 failed, 0 skipped\n"), ("b.code", "2\n")):
+            file = self.tree / f"make.{name}"
+            file.write_text(text)
+            ran, _ = self.run_all("a", "b")
+            self.assertEqual(ran.returncode, 1)
+            self.assertRegex(ran.stdout.splitlines()[-1], "[1-9] failed")
+            ran, made = self.run_all("a", "b")
+            self.assertEqual((ran.returncode, made), (1, ["b"]))
+            file.unlink()
+            self.assertEqual(self.run_all("a", "b")[1], ["b"])
+            shutil.rmtree(self.tree / "build")
+        (self.tree / "make.b").write_text("make: *** No rule to make target\n")
+        ran, _ = self.run_all("a", "b")
+        self.assertEqual(ran.returncode, 1)
+        self.assertRegex(ran.stdout, r"(?m)^b +no totals")
+
+    def test_a_tree_that_git_does_not_know(self):
+        """A source archive: all parts run each time, and none is kept."""
+        self.expect(["a", "b"])
+        shutil.rmtree(self.tree / ".git")
+        for _ in range(2):
+            ran = self.expect(["a", "b"], GIT_CEILING_DIRECTORIES=str(self.tree.parent))
+            self.assertIn("git does not know this tree", ran.stderr)
+
+    def test_an_archive_within_another_repository(self):
+        """That repository's commit says nothing about the archive's files."""
+        shutil.rmtree(self.tree / ".git")
+        outer = self.tree
+        self.tree = outer / "build" / "archive"
+        self.tree.mkdir(parents=True)
+        for each in ("scripts", "make"):
+            shutil.move(outer / each, self.tree / each)
+        subprocess.run(["git", "init", "-q", outer], check=True)
+        for _ in range(2):
+            self.assertIn("git does not know this tree", self.expect(["a", "b"]).stderr)
 
 
 if __name__ == "__main__":
