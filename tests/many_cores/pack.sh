@@ -18,7 +18,10 @@ mkdir "$work/libraries" "$work/python"
 
 # Shared libraries of the programs, except those of the C library, of which every system has its own.
 programs=("$build"/bin/mpiexec "$build"/lib/lib*.so* "$build"/bin/laplace2d-openmp)
-for program in "${programs[@]}"; do ldd "$program" 2>/dev/null || true; done |
+# libfabric is opened, not linked to; UCX is a part of .venv.
+libfabric=$(PATH=$PATH:/usr/sbin:/sbin ldconfig -p | awk '$1 == "libfabric.so.1" { found = $NF } END { print found }')
+if [ -n "$libfabric" ]; then cp -L "$libfabric" "$work/libraries/libfabric.so.1"; fi
+for program in "${programs[@]}" $libfabric; do ldd "$program" 2>/dev/null || true; done |
   awk '$3 ~ "^/" { print $3 }' | sort -u | grep -vE "^$build/|/(libc|libm|libdl|libpthread|librt|ld-linux[^/]*)\.so" |
   while read -r library; do cp -L "$library" "$work/libraries/"; done
 

@@ -6,7 +6,8 @@ in its own namespaces (apart.sh) with two CPUs, as in CI. A queue keeps all CPUs
 longest tests of each first.
 
 Resumable: results are kept in LOGS/<part>.tsv, and a test that has passed there is not run again. LOGS/<part>.txt has all
-output, <part>-failed.txt that of batches with a failed test.
+output, <part>-failed.txt that of batches with a failed test. LOGS/commits.txt names the commit and the changes that the
+results are of; those of another tree are refused unless --carry-over is given. Prints what it leaves out.
 """
 import argparse
 import concurrent.futures
@@ -21,14 +22,24 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 TREE = HERE.parent.parent
-# Omitted, as they need a package index, a browser, clang or real hosts; the labels likewise.
+# Each of these is left out of some part; REASONS says why.
 LEFT_OUT = r"^(monitor_(browser|assets|export)|gpu_code_objects|offload_amd)"
 LABELS_LEFT_OUT = "^(mpi4py|install|namespaces|mpich)$"
-NAMESPACES_LEFT_OUT = "^namespaces_random_faults$"  # takes a quarter of an hour, whatever the number of cores
+NAMESPACES_LEFT_OUT = "^namespaces_random_faults$"
 OUTSIDE = [".venv/bin/python", "-B", "tests/outside/run.py", "--prefix", "build/pip", "--work", ".cache/outside"]
-OUTSIDE_LEFT_OUT = "mpi4py-fft:"  # is built with an index of packages
-RESULT = re.compile(r"^ *\d+/\d+ Test +#\d+: (\S+) \.*(?:\*\*\*| +)(\w+(?: \w+)?).*?([\d.]+) sec", re.M)
-GOOD = ("Passed", "Skipped", "Not Run (Disabled)")
+OUTSIDE_LEFT_OUT = "mpi4py-fft:"
+REASONS = (
+    (f"tests {LEFT_OUT}", "they need a browser, npm, pyarrow or clang"),
+    (f"labels {LABELS_LEFT_OUT}", "they need a package index; those of namespaces are a part of their own"),
+    (f"test {NAMESPACES_LEFT_OUT}", "it takes a quarter of an hour, whatever the number of cores"),
+    (f"programs {OUTSIDE_LEFT_OUT}*", "they are built with a package index"),
+    ("make test-wheel", "it needs a package index and other systems' roots"),
+    ("make test-without-precompiled", "it is no test: `build plain` does it"),
+)
+TIERS = {"release": {"change", "night"}, "release2": {"change2", "night2"}}  # parts that are together another part
+UNKNOWN = "unknown"
+RESULT = re.compile(r"^ *\d+/\d+ Test +#\d+: (\S+) \.*(?:[A-Z][\w ]*)?(?:\*\*\*| +)(\w+(?: \w+)?).*?([\d.]+) sec", re.M)
+GOOD = ("Passed", "Skipped")
 
 
 def assigned(file, name):
@@ -162,6 +173,39 @@ def build(names, logs):
         return [name for name, status in zip(names, pool.map(one, names)) if status]
 
 
+def tree_state(logs):
+    """Returns the commit of the tree and a checksum of its changes, or UNKNOWN if git does not know the tree."""
+    # The tree may have another owner here.
+    environment = {**os.environ, "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": str(TREE)}
+    left_out = [str(logs)] if logs.is_relative_to(TREE) else []
+    ran = subprocess.run([TREE / "scripts/tree-state.sh", *left_out], text=True, capture_output=True, env=environment)
+    return ran.stdout.strip() if ran.returncode == 0 else UNKNOWN
+
+
+def claim(logs, carry_over):
+    """Notes which tree the results in LOGS are of. Returns the trees of all results there, or why they cannot be continued."""
+    file = logs / "commits.txt"
+    now = tree_state(logs)
+    before = []
+    if any(logs.glob("*.tsv")):
+        before = file.read_text().splitlines() if file.exists() else [UNKNOWN]
+    if before and not carry_over and (before[-1] != now or now == UNKNOWN):
+        return [], (f"{logs} has results of another tree, or of one that git does not know (commit, checksum and size of its changes):\n"
+                    f"  there: {before[-1]}\n  here:  {now}\n"
+                    "Give an empty directory, or --carry-over to count those results and run only what has not passed.")
+    if before[-1:] != [now]:
+        before.append(now)
+    file.write_text("".join(f"{each}\n" for each in before))
+    return before, ""
+
+
+def not_chosen(names, table):
+    """Returns the parts of which no test is chosen, or only those of one tier."""
+    tiers = set().union(*TIERS.values())
+    chosen = set(names) | {tier for name in names for tier in TIERS.get(name, ())}
+    return [name for name in table if name not in tiers and name not in chosen and not TIERS.get(name, {name}) <= chosen]
+
+
 def kept(file):
     """Returns the newest result of each test: {test: (result, seconds, whether an earlier run failed)}."""
     found = {}
@@ -195,7 +239,7 @@ class Queue:
         self.cut = 0
 
     def add(self, name, part, seconds_of):
-        """Returns the number of tests that have passed already or are in the queue now."""
+        """Returns the names of the tests that have passed already or are in the queue now."""
         done = {test for test, (result, *_) in kept(self.logs / f"{name}.tsv").items() if result in GOOD}
         listed = part.listed()
         tests = [(seconds_of.get(test, part.seconds), word) for test, word in listed.items() if test not in done]
@@ -208,7 +252,7 @@ class Queue:
             handfuls.append((sum(s for s, _ in handful), [word for _, word in handful]))
         handfuls.sort(reverse=True)
         self.handfuls += [(name, words) for _, words in handfuls]
-        return len(listed)
+        return set(listed)
 
     def take(self):
         with self.lock:
@@ -244,18 +288,20 @@ def report(names, logs, wanted):
     """Prints the totals of each part, and the tests that failed. Returns whether all have passed."""
     right = True
     for name in names:
-        results = kept(logs / f"{name}.tsv")
+        results = {test: result for test, result in kept(logs / f"{name}.tsv").items() if test in wanted[name]}
         bad = sorted(test for test, (result, *_) in results.items() if result not in GOOD)
         skipped = sum(result == "Skipped" for result, *_ in results.values())
-        missing = wanted[name] - len(results)
-        right = right and not bad and not missing
+        missing = len(wanted[name]) - len(results)
+        right = right and wanted[name] and not bad and not missing
         print(f"== {name}: {len(results) - len(bad) - skipped} passed, {len(bad)} failed, {skipped} skipped, {missing} not run")
+        if not wanted[name]:
+            print("   no test found: is its build finished?")
         for test in bad:
             print(f"   {test}: {results[test][0]} after {results[test][1]} s")
         for test, (result, _, failed) in results.items():
             if failed and result in GOOD:
                 print(f"   {test}: failed in an earlier run")
-    return right
+    return bool(right)
 
 
 def main():
@@ -263,11 +309,12 @@ def main():
     parser.add_argument("logs", type=pathlib.Path, help="directory of results")
     parser.add_argument("what", choices=("build", "test"))
     parser.add_argument("names", nargs="*", metavar="part", help="build: pip, asan, tsan, plain (no precompiled headers), outside; "
-                        "test: release, release2 (as two hosts), ofi2 (over libfabric), asan, asan2, tsan, namespaces, noop, "
-                        "outside, outside2; the tiers of release and release2 alone: change, change2, night, night2")
+                        "test: release, release2 (as two hosts), ofi2 (over libfabric), asan, asan2, tsan; and, if they are named, ucx2 (over "
+                        "UCX), namespaces, noop, outside, outside2; the tiers of release and release2 alone: change, change2, night, night2")
     parser.add_argument("--limit", type=float, default=3600, help="seconds after which nothing runs")
     parser.add_argument("--times", type=int, default=1, help="runs each part so often")
     parser.add_argument("--share", type=int, default=1, metavar="N", help="N batches of tests share each pair of CPUs, as a load")
+    parser.add_argument("--carry-over", action="store_true", help="counts results of another commit in LOGS, too")
     arguments = parser.parse_intermixed_args()
     begun = time.monotonic()
     logs = arguments.logs.absolute()
@@ -278,6 +325,13 @@ def main():
 
     table = parts()
     names = arguments.names or ["release", "release2", "ofi2", "asan", "asan2", "tsan"]
+    if unknown := [name for name in names if name not in table]:
+        parser.error(f"no part {', '.join(unknown)}; there are {', '.join(table)}")
+    trees, refused = claim(logs, arguments.carry_over)
+    if refused:
+        print(f"parts.py: {refused}", file=sys.stderr)
+        return 2
+    left_out = [*REASONS, *((f"part {name}", "not chosen in this call") for name in not_chosen(names, table))]
     if arguments.times > 1:
         table |= {f"{name}.{run}": table[name] for name in names for run in range(arguments.times)}
         names = [f"{name}.{run}" for name in names for run in range(arguments.times)]
@@ -293,6 +347,9 @@ def main():
     for thread in threads:
         thread.join()
     right = report(names, logs, wanted)
+    for what, why in left_out:
+        print(f"left out: {what}: {why}")
+    print("\n  ".join(["results of:", *trees]))
     print(f"{time.monotonic() - begun:.0f} s on {len(pairs)} pairs of CPUs; {len(queue.handfuls)} handfuls left, {queue.cut} cut")
     return 0 if right else 1
 
