@@ -135,7 +135,10 @@ class Ends(FilesTest):
         self.assert_ended(self.across(PROGRAM, "exit"), 1, "without calling MPI_Finalize")
 
 
-@unittest.skipUnless(os.environ.get("HR_OFI"), "this build has no libfabric")
+EVERY = bool(os.environ.get("HR_EVERY"))  # set by tests of the night tier
+
+
+@unittest.skipUnless(EVERY and os.environ.get("HR_OFI"), "fault_every_network does so, if the build has libfabric")
 class EndsOverLibfabric(Ends):
     network = {"HEADRACE_NETWORK": "ofi"}
 
@@ -155,6 +158,7 @@ class RanksThatCompute(LaunchTest):
         self.assert_not_lost("ofi")
 
 
+@unittest.skipUnless(EVERY, "fault_every_network does so")
 class EndsOverUcx(Ends):
     network = {"HEADRACE_NETWORK": "ucx"}
 

@@ -483,7 +483,7 @@ class SharedMemory(LaunchTest):
         """A step within the host cannot send: the process does not wait in a later step for the others."""
         ways = ["Barrier", "Bcast", "Gather", "Gatherv", "Scatter", "Scatterv", "Allgather", "Allgatherv", "Alltoall", "Alltoallv",
                 "Reduce", "Allreduce", "Scan", "Exscan", "Reduce_scatter"]
-        for way in ways:
+        for way in ways if os.environ.get("HR_EVERY") else ("Barrier", "Alltoallv", "Allreduce"):
             with self.subTest(way):
                 result = self.mounted("-o size=64k", 6, 2, f"MPI_{way}", self.APART)
                 self.assertIn(f"MPI_{way}: MPI_ERR_OTHER: could not reserve memory", result.stderr)

@@ -2,7 +2,7 @@
 result.
 
 HR_MPIEXEC and HR_HALO3D are set by CMake; HR_DEVICE is `host` or `cuda`; HR_MAKER is `hip` if the devices are AMD's.
-HR_SEED repeats a run.
+HR_SEED repeats a run. HR_RANKS are the numbers of ranks of the random boxes.
 """
 
 import json
@@ -16,7 +16,7 @@ import unittest
 from pathlib import Path
 
 SEED = int(os.environ.get("HR_SEED", random.randrange(1 << 32)))
-RANKS = (1, 2, 3, 4, 8)
+RANKS = tuple(map(int, os.environ.get("HR_RANKS", "1 2 3 4 8").split()))
 # For each kernel, the fake HIP runtime copies all memory that the kernel uses.
 LONGEST = 40 if os.environ.get("HR_MAKER") == "hip" else 75
 OVERLAPPING = [name for name in ("isend-irecv", "overlap", "overlap-async", "overlap-fused", "streams", "graph")
