@@ -202,6 +202,17 @@ class TestAll(unittest.TestCase):
             ran = self.expect(["a", "b"], GIT_CEILING_DIRECTORIES=str(self.tree.parent))
             self.assertIn("git does not know this tree", ran.stderr)
 
+    def test_a_tree_of_another_owner(self):
+        """git refuses there, even if results of a run by the owner are there."""
+        self.expect(["a", "b"])
+        git = self.tree / "make-bin/git"
+        git.parent.mkdir()
+        git.write_text("#!/bin/sh\necho 'fatal: detected dubious ownership in repository' >&2\nexit 128\n")
+        git.chmod(0o755)
+        for _ in range(2):
+            ran = self.expect(["a", "b"], PATH=f"{git.parent}:{os.environ['PATH']}")
+            self.assertRegex(ran.stderr, "dubious ownership(?s:.*)git does not know this tree")
+
     def test_an_archive_within_another_repository(self):
         """That repository's commit says nothing about the archive's files."""
         shutil.rmtree(self.tree / ".git")
