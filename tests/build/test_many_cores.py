@@ -10,7 +10,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCRIPTS = ("scripts/run-tests.sh", "scripts/run-tier.sh", "scripts/tree-state.sh", "scripts/sanitize.sh", "Makefile",
-           "tests/many_cores/parts.py", "tests/many_cores/run-passes.sh")
+           "tests/many_cores/parts.py", "tests/many_cores/run-passes.sh", "tests/many_cores/night.sh")
 # Lists two tests (none where $FOLDER/none is), or runs those chosen by their places: each passes unless $FOLDER/fail names it, and
 # ends as $FOLDER/code says.
 CTEST = """#!/bin/sh
@@ -114,6 +114,31 @@ class ManyCores(unittest.TestCase):
         (self.folder / "code").write_text("8")
         ran = self.passes()
         self.assertEqual((ran.returncode, ran.stdout.splitlines()[-1]), (1, "6 passed, 1 failed, 0 skipped"))
+
+    # night.sh
+
+    def night(self, code, *words):
+        """Returns what ran, and the calls of parts.py; those for the release build end with this code."""
+        self.write(self.bin / "mountpoint", "#!/bin/sh\n")
+        calls = self.folder / "calls"
+        self.write(self.tree / "tests/many_cores/in_root.sh", f'#!/bin/sh\necho "$*" >>{calls}\ncase "$*" in *release*) exit {code} ;; esac\n')
+        ran = self.run_script(self.tree / "tests/many_cores/night.sh", self.folder, self.folder / "logs", "60", "0", *words)
+        lines = [line.partition("parts.py ")[2] for line in calls.read_text().splitlines()]
+        calls.unlink()
+        return ran, sorted(line.partition(" --limit")[0] + line[-13:] * line.endswith(" --carry-over") for line in lines)
+
+    def test_night(self):
+        others = ["/logs/all test tsan asan asan2 --carry-over", "/logs/builds build tsan asan"]
+        release = "/logs/all test release release2 ofi2"
+        for code in (0, 1):
+            ran, calls = self.night(code)
+            self.assertEqual((ran.returncode, calls), (code, [release, *others]), ran.stdout + ran.stderr)
+        self.assertEqual(self.night(0, "--carry-over")[1], [f"{release} --carry-over", *others])
+
+    def test_a_night_on_results_of_another_tree(self):
+        ran, calls = self.night(2)
+        self.assertEqual((ran.returncode, len(calls)), (1, 2))
+        self.assertIn("sanitizers are left out", ran.stdout)
 
     # parts.py
 
