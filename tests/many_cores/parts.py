@@ -23,13 +23,13 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 TREE = HERE.parent.parent
 # Each of these is left out of some part; REASONS says why.
-LEFT_OUT = r"^(monitor_(browser|assets|export)|gpu_code_objects|offload_amd)"
+LEFT_OUT = r"^(monitor_(browser|assets|export|otlp_receiver)|gpu_code_objects|offload_amd)"
 LABELS_LEFT_OUT = "^(mpi4py|install|namespaces|mpich)$"
 NAMESPACES_LEFT_OUT = "^namespaces_random_faults$"
 OUTSIDE = [".venv/bin/python", "-B", "tests/outside/run.py", "--prefix", "build/pip", "--work", ".cache/outside"]
 OUTSIDE_LEFT_OUT = "mpi4py-fft:"
 REASONS = (
-    (f"tests {LEFT_OUT}", "they need a browser, npm, pyarrow or clang"),
+    (f"tests {LEFT_OUT}", "they need a browser, npm, pyarrow, clang, or Go's packages from the network"),
     (f"labels {LABELS_LEFT_OUT}", "they need a package index; those of namespaces are a part of their own"),
     (f"test {NAMESPACES_LEFT_OUT}", "it takes a quarter of an hour, whatever the number of cores"),
     (f"programs {OUTSIDE_LEFT_OUT}*", "they are built with a package index"),
