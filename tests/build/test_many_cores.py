@@ -8,6 +8,8 @@ import subprocess
 import tempfile
 import unittest
 
+from own_tree import OwnTree
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCRIPTS = ("scripts/run-tests.sh", "scripts/run-tier.sh", "scripts/tree-state.sh", "scripts/sanitize.sh", "Makefile",
            "tests/many_cores/parts.py", "tests/many_cores/run-passes.sh", "tests/many_cores/night.sh")
@@ -34,7 +36,7 @@ exit $(cat $FOLDER/code 2>/dev/null || echo ${{failed:-0}})
 """
 
 
-class ManyCores(unittest.TestCase):
+class ManyCores(OwnTree, unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp())
         self.addCleanup(shutil.rmtree, self.folder)
@@ -59,14 +61,6 @@ class ManyCores(unittest.TestCase):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
         path.chmod(0o755)
-
-    def git(self, *words):
-        identity = ("-c", "user.name=test", "-c", "user.email=test@localhost", "-c", "commit.gpgsign=false")
-        subprocess.run(["git", *identity, *words], cwd=self.tree, check=True, capture_output=True)
-
-    def commit(self):
-        self.git("add", "-A")
-        self.git("commit", "-q", "-m", "test")
 
     def run_script(self, *command):
         environment = {**os.environ, "PATH": f"{self.bin}:{os.environ['PATH']}", "GIT_CEILING_DIRECTORIES": str(self.folder)}

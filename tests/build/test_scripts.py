@@ -8,6 +8,8 @@ import subprocess
 import tempfile
 import unittest
 
+from own_tree import OwnTree
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FAILED = "0 passed, 1 failed, 0 skipped"
 
@@ -118,7 +120,7 @@ class Scripts(unittest.TestCase):
         self.assertIn("ci: other MPI libraries were not installed", ran.stdout)
 
 
-class TestAll(unittest.TestCase):
+class TestAll(OwnTree, unittest.TestCase):
     """test-all.sh in a tree of its own, with a stub in place of make."""
 
     def setUp(self):
@@ -134,14 +136,6 @@ class TestAll(unittest.TestCase):
         make.chmod(0o755)
         self.git("init", "-q")
         self.commit()
-
-    def git(self, *words):
-        identity = ("-c", "user.name=test", "-c", "user.email=test@localhost", "-c", "commit.gpgsign=false")
-        subprocess.run(["git", *identity, *words], cwd=self.tree, check=True, capture_output=True)
-
-    def commit(self):
-        self.git("add", "-A")
-        self.git("commit", "-q", "-m", "test")
 
     def run_all(self, *parts, **environment):
         """Returns what ran, and the names of the parts that were made."""
