@@ -147,9 +147,9 @@ class Stranger:
 
 
 class Job:
-    """Two ranks, as if on two hosts, that exchange messages until they are told to end."""
+    """Two ranks, as if on two hosts, that exchange messages until they are told to end, or of another program."""
 
-    def __init__(self, *words: str, **environment: str) -> None:
+    def __init__(self, *words: str, program: tuple[str, ...] = (TALK,), **environment: str) -> None:
         settings = {name: value for name, value in os.environ.items() if not name.startswith(("UCX_", "HEADRACE_"))}
         for name in ("HEADRACE_OVERSUBSCRIBE", "HEADRACE_UCX_DIR"):
             if name in os.environ:
@@ -157,7 +157,7 @@ class Job:
         if TWO_USERS:
             settings["HOME"] = "/"  # the owner cannot read that of root
         self.process = subprocess.Popen(
-            [MPIEXEC, "--timeout", str(SECONDS), "-n", "2", *words, TALK], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            [MPIEXEC, "--timeout", str(SECONDS), "-n", "2", *words, *program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True, env={**settings, **environment}, **owner())
         self.marked = time.monotonic()
         self.tables: dict[int, int] = {}

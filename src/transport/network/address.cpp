@@ -21,20 +21,31 @@ std::string key_of(const std::string& rank, std::size_t piece) {
   return "headrace-network-" + rank + "-" + std::to_string(piece);
 }
 
-}  // namespace
-
-void append_secret(std::uint64_t secret, std::vector<std::byte>* address) {
-  const auto bytes = std::as_bytes(std::span(&secret, 1));
-  address->insert(address->end(), bytes.begin(), bytes.end());
+template <class Plain>
+void append(const Plain& value, std::vector<std::byte>* bytes) {
+  const auto its = std::as_bytes(std::span(&value, 1));
+  bytes->insert(bytes->end(), its.begin(), its.end());
 }
 
-bool split_secret(std::vector<std::byte>* address, std::uint64_t* secret) {
-  if (address->size() <= sizeof *secret) return false;
-  const std::size_t length = address->size() - sizeof *secret;
-  std::memcpy(secret, address->data() + length, sizeof *secret);
-  address->resize(length);
+// Removes the value from the end. False if there is none, or nothing before it.
+template <class Plain>
+bool split_off(std::vector<std::byte>* bytes, Plain* value) {
+  if (bytes->size() <= sizeof *value) return false;
+  const std::size_t length = bytes->size() - sizeof *value;
+  std::memcpy(value, bytes->data() + length, sizeof *value);
+  bytes->resize(length);
   return true;
 }
+
+}  // namespace
+
+void append_secret(std::uint64_t secret, std::vector<std::byte>* address) { append(secret, address); }
+
+bool split_secret(std::vector<std::byte>* address, std::uint64_t* secret) { return split_off(address, secret); }
+
+void append_port(std::uint16_t port, std::vector<std::byte>* address) { append(port, address); }
+
+bool split_port(std::vector<std::byte>* address, std::uint16_t* port) { return split_off(address, port); }
 
 std::string encode(std::span<const std::byte> bytes) {
   std::string text;

@@ -51,6 +51,9 @@ class Addresses {
 void append_secret(std::uint64_t secret, std::vector<std::byte>* address);
 // Removes the secret from the end. False if there is none, or nothing before it.
 [[nodiscard]] bool split_secret(std::vector<std::byte>* address, std::uint64_t* secret);
+// The same for a port in network byte order (probe.hpp).
+void append_port(std::uint16_t port, std::vector<std::byte>* address);
+[[nodiscard]] bool split_port(std::vector<std::byte>* address, std::uint16_t* port);
 
 // Encodes every three bytes as four characters: letters, digits, '-' and '_'.
 [[nodiscard]] std::string encode(std::span<const std::byte> bytes);

@@ -20,7 +20,9 @@
 #include "base/machine.hpp"
 #include "boot/boot.hpp"
 #include "boot/process_name.hpp"
+#include "transport/network/probe.hpp"
 #include "transport/network/silence.hpp"
+#include "transport/network/socket_address.hpp"
 #include "transport/tcp/endpoint.hpp"
 
 namespace hr::transport::tcp {
@@ -33,12 +35,12 @@ constexpr double kRetrySeconds = 0.01;
 // Number of attempts after which a path fails, once they have taken HEADRACE_NETWORK_TIMEOUT. For errors without a
 // reason_of(), only the time counts.
 constexpr int kLeastAttempts = 20;
-// A process that computes may leave its queue of connections full for some time, and its system then ignores requests,
-// as a host does that cannot be reached. If a queue may be shorter than the number of processes, this factor extends
-// the time after which a silent host counts as failed. The requesting system repeats a request at intervals that
-// double; a new request finds room earlier.
-constexpr double kPatienceIfShort = 20;
+// Time after which an attempt that the system has not completed raises doubt.
+constexpr double kDoubtSeconds = 0.25;
+// Pauses between attempts to which nothing answers. The requesting system repeats a request at intervals that double; a
+// new request finds room earlier.
 constexpr double kRedialSeconds = 2;
+constexpr double kLongestRedialSeconds = 4;
 
 // True if a later attempt may succeed, because the system may then have a port, a descriptor or memory, or the network
 // may be back.
@@ -151,6 +153,7 @@ Status Tcp::address_of(Peer& peer) {
     Peer& known = whole_->peer(peer.proc);
     HR_TRY(whole_->address_of(known));
     peer.address = known.address;
+    peer.closed_port = known.closed_port;
     peer.key = known.key;
     peer.host = known.host;
     return kOk;
@@ -159,7 +162,7 @@ Status Tcp::address_of(Peer& peer) {
   std::vector<std::byte> address;
   HR_TRY(fetch_address(peer, &address));
   if (network::split_secret(&address, &peer.key[1]) && network::split_secret(&address, &peer.key[0]) &&
-      read_address(address, &peer.address))
+      network::split_port(&address, &peer.closed_port) && read_address(address, &peer.address))
     return kOk;
   return fail(Errc::kOther, "tcp: the network address of %s is malformed",
               boot::process_name(boot::processes(), peer.proc).c_str());
@@ -210,7 +213,10 @@ void Tcp::dial(Peer& peer) {
   socklen_t length = sizeof other;
   if (error == 0 || ::getpeername(socket, reinterpret_cast<sockaddr*>(&other), &length) == 0) return connected(*made);
   made->stage = Stage::kConnecting;
-  if (peer.unanswered_since == 0) peer.unanswered_since = made->since;
+  if (peer.unanswered_since == 0) {
+    peer.unanswered_since = made->since;
+    peer.redial_pause = kRedialSeconds;
+  }
   watch(*made, true);
 }
 
@@ -276,9 +282,14 @@ void Tcp::connected(Connection& connection) {
   socklen_t length = sizeof error;
   if (::getsockopt(connection.socket, SOL_SOCKET, SO_ERROR, &error, &length) != 0) error = errno;
   Peer& to = *connection.peer;
+  // The system has repeated its request in vain for minutes, in which this process made no round of progress.
+  if (error == ETIMEDOUT) return redial(to);
+  // The other system had no room for the connection after all, or the process has closed it (ended() says why).
+  if (error == ECONNRESET) return try_again(connection, 0);
   if (is_passing(error)) return try_again(connection, error);
   if (error != 0) return fail_path(to, error, text_of_refusal(error));
   to.unanswered_since = 0;
+  to.host_probe.stop();
   probe_host(connection.socket, interface_);
   connection.stage = Stage::kGreeting;
   watch(connection, false);
@@ -304,6 +315,7 @@ void Tcp::try_again(Connection& connection, int error) {
 void Tcp::try_later(Peer& peer, int error) {
   peer.last_error = error;
   peer.unanswered_since = 0;
+  peer.host_probe.stop();
   const double now = now_seconds();
   if (peer.failing_since == 0) peer.failing_since = now;
   ++peer.attempts;
@@ -379,6 +391,8 @@ void Tcp::opened(Connection& connection, Peer& peer) {
   if (peer.out == nullptr) {
     peer.out = &connection;
     peer.retry_at = 0;
+    peer.unanswered_since = 0;
+    peer.host_probe.stop();
     std::erase(connecting_, &peer);
   }
   if (peer.out == &connection) flush(peer);
@@ -393,15 +407,8 @@ void Tcp::check_connections(double now) {
     close(*each);
   }
   for (Peer* const each : std::vector(connecting_)) {
-    // Once the system has made the connection, only the peer itself may be slow to answer, which has no time limit.
-    const bool connecting = each->out != nullptr && each->out->stage == Stage::kConnecting;
-    const double patience = (has_short_queues_ ? kPatienceIfShort : 1) * network::silence_seconds();
-    if (connecting && now - each->unanswered_since > patience) {
-      // A system that rejects packets may limit the rate of its answers.
-      const int error = each->last_error != 0 ? each->last_error : ETIMEDOUT;
-      fail_path(*each, error, text_of_refusal(error));
-    } else if (connecting && now - each->out->since > kRedialSeconds) {
-      redial(*each);
+    if (each->out != nullptr && each->out->stage == Stage::kConnecting) {
+      check_unanswered(*each, now);
     } else if (each->retry_at != 0 && now >= each->retry_at) {
       // A network that is down may need seconds to refuse an attempt.
       const bool enough = each->attempts >= kLeastAttempts || reason_of(each->last_error) == nullptr;
@@ -409,6 +416,27 @@ void Tcp::check_connections(double now) {
       hopeless ? fail_path(*each, each->last_error, text_of_refusal(each->last_error)) : dial(*each);
     }
   }
+}
+
+// Nothing answers while the peer's queue of connections is full (network/probe.hpp), so only a silent host fails. Once
+// the system has made the connection, only the peer itself may be slow to answer, which has no time limit.
+void Tcp::check_unanswered(Peer& peer, double now) {
+  if (now - peer.unanswered_since < kDoubtSeconds) return;
+  if (peer.host_probe.silent_seconds(network::with_port(peer.address, peer.closed_port), now) >
+      network::silence_seconds()) {
+    // A system that rejects packets may limit the rate of its answers.
+    const int error = peer.last_error != 0 ? peer.last_error : ETIMEDOUT;
+    return fail_path(peer, error, text_of_refusal(error));
+  }
+  if (now - peer.unanswered_since > network::silence_seconds() && !std::exchange(said_full_, true)) {
+    const LibraryGuard guard;
+    network::note_full_queue("tcp", boot::process_name(boot::processes(), peer.proc), peer.host, peer.address);
+  }
+  const bool has_other =
+      std::ranges::find(peer.connections, Stage::kOpen, &Connection::stage) != peer.connections.end();
+  if (now - peer.out->since < (has_other ? kRedialSeconds : peer.redial_pause)) return;
+  peer.redial_pause = std::min(2 * peer.redial_pause, kLongestRedialSeconds);
+  redial(peer);
 }
 
 }  // namespace hr::transport::tcp

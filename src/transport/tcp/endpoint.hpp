@@ -33,6 +33,7 @@
 #include "transport/network/buffers.hpp"
 #include "transport/network/eager.hpp"
 #include "transport/network/network_transport.hpp"
+#include "transport/network/probe.hpp"
 #include "transport/tcp/frame.hpp"
 #include "transport/tcp/interface.hpp"
 #include "transport/tcp/peer.hpp"
@@ -136,6 +137,7 @@ class Tcp final : public network::NetworkTransport<Peer> {
   void welcome(Connection& connection, int proc);
   void opened(Connection& connection, Peer& peer);
   void check_connections(double now);
+  void check_unanswered(Peer& peer, double now);
 
   // --- channel.cpp ---
   // Hands a connection over to the channel that it names.
@@ -210,9 +212,9 @@ class Tcp final : public network::NetworkTransport<Peer> {
   Interface interface_;
   Cost cost_;
   int listener_ = -1;
-  bool has_short_queues_ = false;  // more processes may connect to one at once than its queue of connections holds
-  int events_ = -1;                // epoll
-  std::size_t others_;             // processes of the job on other hosts
+  network::ClosedPort closed_port_;  // of the whole
+  int events_ = -1;                  // epoll
+  std::size_t others_;               // processes of the job on other hosts
   std::vector<std::unique_ptr<Connection>> connections_;
   std::set<Nonce> challenges_;                         // of all proven Hellos; none is accepted again
   std::vector<Connection*> unproven_;                  // accepted ones without a Hello or a name, oldest first
@@ -229,7 +231,8 @@ class Tcp final : public network::NetworkTransport<Peer> {
   double next_look_ = 0;
   bool is_deaf_ = false;  // the process had no descriptor left for another connection, and accepts none for a while
   bool said_deaf_ = false;
-  int rounds_ = 0;  // rounds of progress since the last tick
+  bool said_full_ = false;  // that a process accepts no connections, although its host answers
+  int rounds_ = 0;          // rounds of progress since the last tick
 };
 
 }  // namespace hr::transport::tcp

@@ -44,6 +44,7 @@ void Tcp::drop(int proc, const char* why) noexcept {
 void Tcp::fail_path(Peer& peer, int error, const char* why) {
   if (!note_failure(peer, error != 0 ? error : EIO)) return;
   peer.why = why;
+  peer.host_probe.stop();
   std::erase(connecting_, &peer);
 }
 

@@ -1,6 +1,5 @@
 #include "transport/tcp/interface.hpp"
 
-#include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -141,34 +140,6 @@ Status choose_interface(Listens listens, Interface* out) {
   if (best == nullptr) return none_serves(all, listens);
   *out = best->interface;
   return kOk;
-}
-
-socklen_t length_of(const sockaddr_storage& address) noexcept {
-  if (address.ss_family == AF_INET) return sizeof(sockaddr_in);
-  return address.ss_family == AF_INET6 ? sizeof(sockaddr_in6) : 0;
-}
-
-bool read_address(std::span<const std::byte> bytes, sockaddr_storage* out) noexcept {
-  sockaddr_storage read{};
-  if (bytes.size() > sizeof read || bytes.size() < sizeof(sa_family_t)) return false;
-  std::memcpy(&read, bytes.data(), bytes.size());
-  if (length_of(read) == 0 || bytes.size() != length_of(read)) return false;
-  // The port is at the same place in both families.
-  if (reinterpret_cast<const sockaddr_in*>(&read)->sin_port == 0) return false;
-  *out = read;
-  return true;
-}
-
-std::string text_of(const sockaddr_storage& address) {
-  char text[INET6_ADDRSTRLEN] = "?";
-  if (address.ss_family == AF_INET) {
-    const auto& four = reinterpret_cast<const sockaddr_in&>(address);
-    ::inet_ntop(AF_INET, &four.sin_addr, text, sizeof text);
-    return std::string(text) + ":" + std::to_string(ntohs(four.sin_port));
-  }
-  const auto& six = reinterpret_cast<const sockaddr_in6&>(address);
-  if (address.ss_family == AF_INET6) ::inet_ntop(AF_INET6, &six.sin6_addr, text, sizeof text);
-  return "[" + std::string(text) + "]:" + std::to_string(ntohs(six.sin6_port));
 }
 
 }  // namespace hr::transport::tcp

@@ -26,6 +26,7 @@
 #include "base/secret.hpp"
 #include "transport/network/buffers.hpp"
 #include "transport/network/network_transport.hpp"
+#include "transport/network/probe.hpp"
 #include "transport/tcp/frame.hpp"
 #include "transport/tcp/handshake.hpp"
 
@@ -131,7 +132,8 @@ struct Peer : network::PeerState<Buffer> {
   using PeerState::PeerState;
   Nonce key{};
   sockaddr_storage address{};
-  bool is_located = false;  // its address, and the limit tuned for its host, have been looked up
+  std::uint16_t closed_port = 0;  // at the same host, in network byte order
+  bool is_located = false;        // its address, and the limit tuned for its host, have been looked up
   std::size_t tuned_eager_bytes = 0;
   Connection* out = nullptr;  // carries everything to the peer
   std::vector<Connection*> connections;
@@ -144,7 +146,9 @@ struct Peer : network::PeerState<Buffer> {
   std::deque<Source*> streams;  // sources that have been fetched, and are not completely queued
   std::unordered_map<std::uint64_t, Fetch> fetches;  // by the number of the data
   bool has_left = false;                             // it has sent kDisconnect
-  double unanswered_since = 0;                       // start of an attempt that the system has not completed; 0: none
+  double unanswered_since = 0;                       // start of the attempts that got no answer; 0: none
+  double redial_pause = 0;                           // time after which the next of them begins
+  network::HostProbe host_probe;                     // used meanwhile
   double failing_since = 0;                          // time since which attempts to connect have failed; 0: none has
   int attempts = 0;                                  // number of these attempts
   int last_error = 0;                                // error of the last attempt; 0: the peer has closed the connection

@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
-#include <fstream>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,17 +17,9 @@
 namespace hr::transport::tcp {
 namespace {
 
-constexpr std::size_t kBacklog = 4096;
+constexpr int kBacklog = 4096;
 // Cost on interfaces whose speed the system does not state: the cost of a fast network through the kernel.
 constexpr Cost kUnstated{15e-6, 2e9};
-
-// Returns the length of a listening socket's queue. All hosts of a job are assumed to have the same limit.
-std::size_t queue_length() {
-  std::size_t most = kBacklog;
-  std::ifstream limit("/proc/sys/net/core/somaxconn");
-  if (std::size_t read = 0; limit >> read) most = std::min(most, read);
-  return most;
-}
 
 Status failed(const char* what, const Interface& interface) {
   return fail(Errc::kOther, "tcp: %s on interface %s: %s", what, interface.name.c_str(), std::strerror(errno));
@@ -39,7 +30,6 @@ Status failed(const char* what, const Interface& interface) {
 Status Tcp::create() {
   HR_TRY(names_.make_secret());
   key_ = make_nonce();
-  has_short_queues_ = job_size_ > queue_length();
   HR_TRY(choose_interface(listens(), &interface_));
   cost_ = kUnstated;
   if (interface_.bytes_per_second > 0) cost_.bytes_per_second = interface_.bytes_per_second;
@@ -51,14 +41,19 @@ Status Tcp::create() {
   socklen_t length = length_of(address);
   reinterpret_cast<sockaddr_in*>(&address)->sin_port = 0;  // at the same place in both families
   if (::bind(listener_, generic, length) != 0) return failed("bind", interface_);
-  if (::listen(listener_, static_cast<int>(kBacklog)) != 0) return failed("listen", interface_);
+  if (::listen(listener_, kBacklog) != 0) return failed("listen", interface_);
   if (::getsockname(listener_, generic, &length) != 0) return failed("getsockname", interface_);
+  if (const int error = closed_port_.open(address); error != 0) {
+    errno = error;
+    return failed("a second port", interface_);
+  }
   epoll_event event{.events = EPOLLIN, .data = {.ptr = nullptr}};
   if (::epoll_ctl(events_, EPOLL_CTL_ADD, listener_, &event) != 0) return failed("epoll_ctl", interface_);
   log::write(log::Level::kDecision, "tcp: listens at %s on interface %s", text_of(address).c_str(),
              interface_.name.c_str());
   const auto bytes = std::as_bytes(std::span(&address, 1)).first(length_of(address));
   std::vector<std::byte> place(bytes.begin(), bytes.end());
+  network::append_port(closed_port_.port(), &place);
   for (const std::uint64_t part : key_) network::append_secret(part, &place);
   return publish(place);
 }

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -31,7 +32,7 @@ class TcpPeer {
     std::vector<std::byte> address;
     require(transport_->describe(&text).ok() && network::decode(std::string_view(text).substr(4), &address));
     require(network::split_secret(&address, &key_[1]) && network::split_secret(&address, &key_[0]));
-    require(read_address(address, &place_));
+    require(network::split_port(&address, &closed_port_) && read_address(address, &place_));
   }
   ~TcpPeer() { ::close(socket_); }
   TcpPeer(const TcpPeer&) = delete;
@@ -71,6 +72,7 @@ class TcpPeer {
   std::unique_ptr<Transport> transport_;
   Nonce key_{};
   sockaddr_storage place_{};
+  std::uint16_t closed_port_ = 0;
   int socket_ = -1;
 };
 

@@ -61,6 +61,7 @@ class Others {
     EXPECT_EQ(::getsockname(listener_, generic, &length), 0);
     const auto bytes = std::as_bytes(std::span(&address, 1));
     place_.assign(bytes.begin(), bytes.end());
+    network::append_port(0, &place_);
     for (const std::uint64_t part : key_) network::append_secret(part, &place_);
   }
   ~Others() {
