@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -19,6 +20,7 @@
 #include "messages.hpp"
 #include "transport/network/address.hpp"
 #include "transport/network/buffers.hpp"
+#include "transport/ofi/address.hpp"
 #include "transport/ofi/fabric.hpp"
 #include "transport/ofi/ofi.hpp"
 #include "transport/ofi/peer.hpp"
@@ -79,10 +81,10 @@ class Bed {
     std::string text;
     std::vector<std::byte> place;
     check(tested_->describe(&text).ok() && network::decode(std::string_view(text).substr(4), &place), "no address");
-    check(network::split_secret(&place, &secret_), "no secret");
-    const auto zero = std::ranges::find(place, std::byte{0});
-    place.erase(place.begin(), zero + 1);
-    check(stranger_->add_address(place, &address_).ok(), "its address is not accepted");
+    ofi::Address published;
+    check(ofi::decode_address(std::move(place), &published), "its address is too short");
+    secret_ = published.secret;
+    check(stranger_->add_address(published.place, &address_).ok(), "its address is not accepted");
     receive();
     introduce();
   }
@@ -134,14 +136,10 @@ class Bed {
  private:
   void introduce() {
     delivered = 0;
-    std::vector<std::byte> place;
-    check(stranger_->address(&place).ok(), "the stranger has no address");
-    const std::string provider = stranger_->provider();
-    const auto name = std::as_bytes(std::span(provider.c_str(), provider.size() + 1));
-    std::vector<std::byte> address(name.begin(), name.end());
-    address.insert(address.end(), place.begin(), place.end());
-    network::append_secret(1, &address);
-    check(tested_->set_peer_address(kStranger, "ofi:" + network::encode(address)).ok(), hr::take_detail());
+    ofi::Address address{.terms = stranger_->provider(), .secret = 1};
+    check(stranger_->address(&address.place).ok(), "the stranger has no address");
+    check(tested_->set_peer_address(kStranger, "ofi:" + network::encode(ofi::encode_address(address))).ok(),
+          hr::take_detail());
   }
 
   void receive() {

@@ -1,7 +1,7 @@
 // Paths to other processes: their addresses, and the first query to each.
 #include <algorithm>
 #include <cstddef>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -9,30 +9,30 @@
 #include "base/machine.hpp"
 #include "boot/boot.hpp"
 #include "boot/process_name.hpp"
-#include "transport/network/address.hpp"
 #include "transport/network/eager.hpp"
+#include "transport/ofi/address.hpp"
 #include "transport/ofi/endpoint.hpp"
 
 namespace hr::transport::ofi {
 
 Status Ofi::address_of(Peer& peer) {
-  std::vector<std::byte> address;
-  HR_TRY(fetch_address(peer, &address));
-  const auto zero = std::ranges::find(address, std::byte{0});
-  if (zero == address.end() || !network::split_secret(&address, &peer.secret)) {
-    return fail(Errc::kOther, "ofi: the network address of %s is too short",
-                boot::process_name(boot::processes(), peer.proc).c_str());
-  }
-  const auto length = static_cast<std::size_t>(std::ranges::find(address, std::byte{0}) - address.begin());
-  const std::string_view its(reinterpret_cast<const char*>(address.data()), length);
-  if (its != fabric_.terms() || address.size() <= length + 1) {
+  std::vector<std::byte> bytes;
+  HR_TRY(fetch_address(peer, &bytes));
+  Address address;
+  const bool complete = decode_address(std::move(bytes), &address);
+  if (complete && address.terms != fabric_.terms()) {
     return fail(Errc::kOther,
-                "ofi: this process uses provider %s of libfabric, and %s (host %s) uses %.*s: set "
+                "ofi: this process uses provider %s of libfabric, and %s (host %s) uses %s: set "
                 "HEADRACE_OFI_PROVIDER to one that both hosts have, and libfabric's variables to the same values",
                 fabric_.terms().c_str(), boot::process_name(boot::processes(), peer.proc).c_str(),
-                peer.host.empty() ? "?" : peer.host.c_str(), static_cast<int>(its.size()), its.data());
+                peer.host.empty() ? "?" : peer.host.c_str(), address.terms.c_str());
   }
-  peer.place.assign(address.begin() + static_cast<std::ptrdiff_t>(length) + 1, address.end());
+  if (!complete || !is_place(fabric_.info().addr_format, address.place)) {
+    return fail(Errc::kOther, "ofi: the network address of %s is too short, or not one of provider %s",
+                boot::process_name(boot::processes(), peer.proc).c_str(), fabric_.provider().c_str());
+  }
+  peer.place = std::move(address.place);
+  peer.secret = address.secret;
   names_.set_secret(peer.proc, peer.secret);
   return kOk;
 }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstring>
 #include <iterator>
 #include <span>
@@ -16,12 +17,12 @@
 #include "base/knobs.hpp"
 #include "base/lent_variables.hpp"
 #include "base/log.hpp"
+#include "transport/ofi/address.hpp"
 
 namespace hr::transport::ofi {
 namespace {
 
 constexpr std::string_view kLoopback = "127.0.0.1";
-constexpr std::size_t kMostAddress = 512;
 
 // Maximum length of messages that ofi_rxm sends immediately. Over TCP, it sends them directly into the receiver's
 // buffer; over verbs it cannot. Two processes with different limits try to connect forever.
@@ -234,7 +235,7 @@ void Fabric::abandon() noexcept {
 }
 
 Status Fabric::address(std::vector<std::byte>* out) const {
-  std::size_t length = kMostAddress;
+  std::size_t length = kMostPlace;
   out->resize(length);
   if (const int got = ::fi_getname(&endpoint_->fid, out->data(), &length); got != 0) return failed("its address", got);
   out->resize(length);
@@ -242,7 +243,10 @@ Status Fabric::address(std::vector<std::byte>* out) const {
 }
 
 Status Fabric::add_address(const std::vector<std::byte>& address, fi_addr_t* out) {
-  const int added = ::fi_av_insert(addresses_, address.data(), 1, out, 0, nullptr);
+  // A provider may read more bytes than its own addresses have.
+  alignas(std::max_align_t) std::array<std::byte, kMostPlace> padded{};
+  std::ranges::copy(std::span(address).first(std::min(address.size(), padded.size())), padded.begin());
+  const int added = ::fi_av_insert(addresses_, padded.data(), 1, out, 0, nullptr);
   return added == 1 ? kOk : failed("adding an address", added < 0 ? added : -FI_EINVAL);
 }
 

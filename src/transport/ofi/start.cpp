@@ -1,5 +1,4 @@
 // Start-up: the endpoint, and the address at which other processes reach it.
-#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -7,7 +6,7 @@
 #include <vector>
 
 #include "base/knobs.hpp"
-#include "transport/network/address.hpp"
+#include "transport/ofi/address.hpp"
 #include "transport/ofi/endpoint.hpp"
 
 namespace hr::transport::ofi {
@@ -38,14 +37,9 @@ Status Ofi::start() {
     return fail(Errc::kOther, "ofi: provider %s accepts no buffers for messages", fabric_.provider().c_str());
   }
   if (fabric_.descriptor() >= 0) HR_TRY(sleepers_.open(fabric_.descriptor()));
-  // The address of a process: the provider's terms and a zero, its address, and the secret.
-  std::vector<std::byte> place;
-  HR_TRY(fabric_.address(&place));
-  const auto terms = std::as_bytes(std::span(fabric_.terms().c_str(), fabric_.terms().size() + 1));
-  std::vector<std::byte> address(terms.begin(), terms.end());
-  address.insert(address.end(), place.begin(), place.end());
-  network::append_secret(names_.own_secret(), &address);
-  return publish(address);
+  Address address{.terms = fabric_.terms(), .secret = names_.own_secret()};
+  HR_TRY(fabric_.address(&address.place));
+  return publish(encode_address(address));
 }
 
 }  // namespace hr::transport::ofi
