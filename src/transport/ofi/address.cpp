@@ -25,17 +25,18 @@ bool has_family(std::uint32_t format, int family) noexcept {
 
 }  // namespace
 
-// The terms and a zero, the place, and the secret.
+// The terms and a zero, the place, the closed port, and the secret.
 std::vector<std::byte> encode_address(const Address& address) {
   const auto terms = std::as_bytes(std::span(address.terms.c_str(), address.terms.size() + 1));
   std::vector<std::byte> bytes(terms.begin(), terms.end());
   bytes.insert(bytes.end(), address.place.begin(), address.place.end());
+  network::append_port(address.closed_port, &bytes);
   network::append_secret(address.secret, &bytes);
   return bytes;
 }
 
 bool decode_address(std::vector<std::byte> bytes, Address* out) {
-  if (!network::split_secret(&bytes, &out->secret)) return false;
+  if (!network::split_secret(&bytes, &out->secret) || !network::split_port(&bytes, &out->closed_port)) return false;
   const auto zero = std::ranges::find(bytes, std::byte{0});
   if (zero == bytes.end() || zero + 1 == bytes.end()) return false;
   out->terms.assign(reinterpret_cast<const char*>(bytes.data()), static_cast<std::size_t>(zero - bytes.begin()));

@@ -21,6 +21,7 @@ inline constexpr std::size_t kMostPlace = 512;
 struct Address {
   std::string terms = {};             // the provider and its settings (Fabric::terms())
   std::vector<std::byte> place = {};  // address in the provider's form
+  std::uint16_t closed_port = 0;      // network/probe.hpp
   network::Secret secret = 0;
 };
 

@@ -32,6 +32,8 @@ Status Ofi::address_of(Peer& peer) {
                 boot::process_name(boot::processes(), peer.proc).c_str(), fabric_.provider().c_str());
   }
   peer.place = std::move(address.place);
+  static_cast<void>(socket_of(fabric_.info().addr_format, peer.place, &peer.socket));
+  peer.closed_port = address.closed_port;
   peer.secret = address.secret;
   names_.set_secret(peer.proc, peer.secret);
   return kOk;

@@ -20,6 +20,7 @@
 #include "transport/network/eager.hpp"
 #include "transport/network/inbox.hpp"
 #include "transport/network/network_transport.hpp"
+#include "transport/network/probe.hpp"
 #include "transport/ofi/fabric.hpp"
 #include "transport/ofi/memory.hpp"
 #include "transport/ofi/peer.hpp"
@@ -142,6 +143,7 @@ class Ofi final : public network::NetworkTransport<Peer> {
   void ask(double now);
   void hear_of(int from);
   void look_at(Peer& peer, double now);
+  void look_at_probe(Peer& peer, double now);
 
   void flush_some(std::span<Peer* const> peers);
   void forget(Peer& peer);
@@ -149,6 +151,7 @@ class Ofi final : public network::NetworkTransport<Peer> {
   const Library& library_;
   network::Inbox inbox_{names_, handlers_, counters::Buffers::kOfi};
   Fabric fabric_;
+  network::ClosedPort closed_port_;
   Requests requests_;
   Memory memory_{fabric_, requests_};
   network::Buffers<Sending> buffers_{counters::Buffers::kOfi};
@@ -166,6 +169,7 @@ class Ofi final : public network::NetworkTransport<Peer> {
   std::vector<Peer*> unheard_;  // messages to these peers wait
   double next_tick_ = 0;
   double next_ping_ = 0;
+  bool said_full_ = false;  // that a process accepts no connections, although its host answers
   bool closed_ = false;
 };
 

@@ -1,23 +1,34 @@
 // Failed paths and the operations on them; silent processes.
+#include <sys/socket.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 #include <vector>
 
 #include "base/clock.hpp"
 #include "base/knobs.hpp"
 #include "boot/process_name.hpp"
+#include "transport/network/probe.hpp"
 #include "transport/network/silence.hpp"
+#include "transport/network/socket_address.hpp"
 #include "transport/ofi/endpoint.hpp"
 
 namespace hr::transport::ofi {
 namespace {
 
-constexpr double kTick = 0.25;      // seconds between checks of silent peers
-constexpr double kStuckTime = 0.5;  // seconds of refusals before a peer is probed
+constexpr double kTick = 0.25;            // seconds between checks of silent peers
+constexpr double kStuckTime = 0.5;        // seconds of refusals before a peer is probed
+constexpr double kLongestProbePause = 8;  // every probe takes a place in the queue of a process that computes
 // Names what to check if the two processes have never been connected.
 constexpr const char* kAdvice =
     ". They have never been connected: does a firewall drop or reject the packets (ranks listen on any port), or does "
     "this interface lead to another network (HEADRACE_NETWORK_DEVICES chooses one)?";
+
+// True for errors of a network that may be back soon, and for the system's time-out.
+bool is_silence(int error) noexcept {
+  return error == ETIMEDOUT || error == ENETDOWN || error == ENETUNREACH || error == EHOSTDOWN || error == EHOSTUNREACH;
+}
 
 }  // namespace
 
@@ -29,7 +40,11 @@ Status Ofi::why_failed(const Peer& peer) const {
               library_.text(peer.failure).c_str(), advice);
 }
 
-void Ofi::fail_path(Peer& peer, int error) { note_failure(peer, error != 0 ? error : FI_EOTHER); }
+void Ofi::fail_path(Peer& peer, int error) {
+  if (!note_failure(peer, error != 0 ? error : FI_EOTHER)) return;
+  peer.probe.close();
+  peer.host_probe.stop();
+}
 
 void Ofi::fail_unreachable(Peer& peer) { fail_path(peer, FI_EHOSTUNREACH); }
 
@@ -96,23 +111,45 @@ void Ofi::tick() {
 
 // A process that listens may take as long as it computes until it answers.
 void Ofi::look_at(Peer& peer, double now) {
-  if (peer.probe.is_pending()) {
-    int error = 0;
-    if (peer.probe.answered(&error)) {
-      if (error != 0) return fail_path(peer, error);
-      peer.probed_at = now;
-      if (peer.stuck_since != 0) peer.stuck_since = now;  // it listens, but makes no progress
-    } else if (now - peer.probed_at > network::silence_seconds()) {
-      return fail_path(peer, FI_ETIMEDOUT);
-    }
-    return;
-  }
-  if (peer.stuck_since == 0 || now - peer.stuck_since < kStuckTime || now - peer.probed_at < 1) return;
-  if (peer.probe.begin(peer.place)) {
+  if (peer.probe.is_pending()) return look_at_probe(peer, now);
+  if (peer.stuck_since == 0) peer.probe_pause = kProbePause;
+  if (peer.stuck_since == 0 || now - peer.stuck_since < kStuckTime || now - peer.probed_at < peer.probe_pause) return;
+  if (peer.socket.ss_family == AF_UNSPEC) {
+    if (!peer.worked && now - peer.stuck_since > network::silence_seconds()) fail_path(peer, FI_ETIMEDOUT);
+  } else if (peer.probe.begin(peer.socket)) {
     peer.probed_at = now;
-  } else if (!peer.worked && now - peer.stuck_since > network::silence_seconds()) {
-    fail_path(peer, FI_ETIMEDOUT);
+    if (peer.unanswered_since == 0) peer.unanswered_since = now;
   }
+}
+
+// Nothing answers while the peer's queue of connections is full (network/probe.hpp), so only a silent host fails.
+void Ofi::look_at_probe(Peer& peer, double now) {
+  int error = 0;
+  const bool answered = peer.probe.answered(&error);
+  if (answered && is_silence(error)) {
+    peer.probe_error = error;
+  } else if (answered) {
+    // The process has closed the connection (ECONNRESET), or keeps it, so it listens.
+    if (error != 0 && error != ECONNRESET) return fail_path(peer, error);
+    peer.probed_at = now;
+    if (peer.stuck_since != 0) peer.stuck_since = now;
+    peer.unanswered_since = 0;
+    peer.probe_error = 0;
+    peer.probe_pause = std::min(2 * peer.probe_pause, kLongestProbePause);
+    return peer.host_probe.stop();
+  }
+  if (now - peer.unanswered_since < kTick) return;
+  if (peer.host_probe.silent_seconds(network::with_port(peer.socket, peer.closed_port), now) >
+      network::silence_seconds()) {
+    return fail_path(peer, peer.probe_error != 0 ? peer.probe_error : FI_ETIMEDOUT);
+  }
+  if (now - peer.unanswered_since > network::silence_seconds() && !std::exchange(said_full_, true))
+    network::note_full_queue("ofi", boot::process_name(boot::processes(), peer.proc), peer.host, peer.socket);
+  if (peer.probe.is_pending() && now - peer.probed_at < peer.probe_pause) return;
+  peer.probe.close();
+  peer.probe_pause = std::min(2 * peer.probe_pause, kLongestProbePause);
+  peer.probed_at = now;
+  static_cast<void>(peer.probe.begin(peer.socket));
 }
 
 }  // namespace hr::transport::ofi

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <rdma/fi_endpoint.h>
+#include <sys/socket.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -13,9 +14,9 @@
 #include "transport/network/buffers.hpp"
 #include "transport/network/names.hpp"
 #include "transport/network/network_transport.hpp"
+#include "transport/network/probe.hpp"
 #include "transport/ofi/fabric.hpp"
 #include "transport/ofi/greeting.hpp"
-#include "transport/ofi/probe.hpp"
 #include "transport/ofi/requests.hpp"
 
 namespace hr::transport::ofi {
@@ -46,6 +47,9 @@ struct Tail {
 inline constexpr std::size_t kFront = sizeof(Front) + sizeof(Head);
 // Maximum length of messages, with their header, that are built on the stack.
 inline constexpr std::size_t kMostOnStack = 256;
+
+// Seconds between the first two probes of a process.
+inline constexpr double kProbePause = 1;
 
 class Ofi;
 
@@ -78,11 +82,17 @@ struct Peer : Line, network::PeerState<Buffer> {
   bool has_asked = false;
   std::size_t at_once = 0;  // messages up to this length, including their header, are sent without a buffer
   Greeting greeting;
-  std::vector<std::byte> place;  // the peer's address in libfabric's form
+  std::vector<std::byte> place;   // the peer's address in libfabric's form
+  sockaddr_storage socket{};      // the same, if it is that of a socket
+  std::uint16_t closed_port = 0;  // at the same host, in network byte order
   std::size_t tuned_eager_bytes = 0;
   std::uint32_t sent = 0;  // low bits of the number of messages sent
-  Probe probe;
-  double probed_at = 0;
+  network::Probe probe;    // shows whether the process still listens; a provider over TCP tries forever to connect
+  double probed_at = 0;    // time of its last request or answer
+  double probe_pause = kProbePause;  // time until the next request, even if this one has no answer
+  double unanswered_since = 0;       // start of the requests without an answer; 0: none
+  int probe_error = 0;               // of the last of them that the network has ended
+  network::HostProbe host_probe;     // used meanwhile
   bool pinging = false;
 };
 

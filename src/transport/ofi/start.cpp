@@ -1,5 +1,6 @@
 // Start-up: the endpoint, and the address at which other processes reach it.
 #include <cstddef>
+#include <cstring>
 #include <span>
 #include <string>
 #include <utility>
@@ -39,6 +40,11 @@ Status Ofi::start() {
   if (fabric_.descriptor() >= 0) HR_TRY(sleepers_.open(fabric_.descriptor()));
   Address address{.terms = fabric_.terms(), .secret = names_.own_secret()};
   HR_TRY(fabric_.address(&address.place));
+  if (sockaddr_storage socket{}; socket_of(fabric_.info().addr_format, address.place, &socket)) {
+    if (const int error = closed_port_.open(socket); error != 0)
+      return fail(Errc::kOther, "ofi: a second port on %s: %s", fabric_.device().c_str(), std::strerror(error));
+    address.closed_port = closed_port_.port();
+  }
   return publish(encode_address(address));
 }
 

@@ -42,12 +42,14 @@ std::vector<std::byte> first(const std::vector<std::byte>& bytes, std::size_t co
 }
 
 TEST(OfiAddress, IsReadAsItWasWritten) {
-  const Address written{.terms = "tcp;ofi_rxm with A=1", .place = four(), .secret = 0x0123456789abcdef};
+  const Address written{
+      .terms = "tcp;ofi_rxm with A=1", .place = four(), .closed_port = 99, .secret = 0x0123456789abcdef};
   const std::vector<std::byte> bytes = encode_address(written);
   Address read;
   ASSERT_TRUE(decode_address(bytes, &read));
   EXPECT_EQ(read.terms, written.terms);
   EXPECT_EQ(read.place, written.place);
+  EXPECT_EQ(read.closed_port, written.closed_port);
   EXPECT_EQ(read.secret, written.secret);
 }
 
