@@ -7,6 +7,7 @@
 //   FAKE_OFI_PROVIDER=P   the first provider is called P
 //   FAKE_OFI_CANNOT=WHAT  the first provider fails to open a "fabric", a "domain" or an "endpoint", or to "receive"; a
 //                         process that leaves endpoints open reports them at its end
+//   FAKE_OFI_NO_NODE=1    nothing is found for an address, only for all devices
 //   FAKE_OFI_OLD=1        the version is 1.8
 // libfabric's functions are called through tables in its objects. This library gives the objects that it hands out
 // tables of its own. Calls by which a provider uses another one also arrive here, and are passed on unchanged. Owner of
@@ -357,6 +358,8 @@ extern "C" {
 int fi_getinfo(std::uint32_t version, const char* node, const char* service, std::uint64_t flags, const fi_info* hints,
                fi_info** info) {
   static const auto get = real(&fi_getinfo, "fi_getinfo");
+  if (node != nullptr && number_of("FAKE_OFI_NO_NODE") != 0 && !is_own_call(__builtin_return_address(0)))
+    return -FI_ENODATA;
   const int answer = get(version, node, service, flags, hints, info);
   if (answer != 0 || is_own_call(__builtin_return_address(0))) return answer;
   real_name = (*info)->fabric_attr->prov_name;

@@ -89,6 +89,14 @@ class ReportedTransports(LaunchTest):
         (line,) = self.report("-n", "2", "--as-hosts", "2", HEADRACE_NETWORK="ucx")
         self.assertRegex(line, r"^rank 0 on \S+ to rank 1 on \S+: ucx, tcp/lo: HEADRACE_NETWORK is ucx$")
 
+    @unittest.skipUnless(FAKE_OFI.exists(), "no libfabric in this build")
+    def test_libfabric_stays_on_the_loopback(self):
+        """Also if it finds nothing for the address of the loopback interface, and then lists all devices."""
+        for value in ("0", "1"):
+            (line,) = self.report("-n", "2", "--as-hosts", "2", HEADRACE_NETWORK="ofi", HEADRACE_OFI_DIR=str(FAKE_OFI.parent),
+                                  FAKE_OFI_NO_NODE=value)
+            self.assertRegex(line, r"^rank 0 on \S+ to rank 1 on \S+: ofi, provider \S+ on lo: HEADRACE_NETWORK is ofi$")
+
     def test_nothing_without_the_option(self):
         result = run("-n", "2", "--as-hosts", "2", PROGRAM, "shared", env=clean())
         self.assertNotIn("transports:", result.stderr)

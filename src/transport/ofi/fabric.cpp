@@ -17,6 +17,7 @@
 #include "base/knobs.hpp"
 #include "base/lent_variables.hpp"
 #include "base/log.hpp"
+#include "transport/network/socket_address.hpp"
 #include "transport/ofi/address.hpp"
 
 namespace hr::transport::ofi {
@@ -52,23 +53,24 @@ bool is_of_kernel(std::string_view provider) noexcept {
   return std::ranges::any_of(kKernelNetworks, [&](std::string_view name) { return consists_of(provider, name); });
 }
 
-const sockaddr* socket_address(const fi_info& info) noexcept {
+// Returns the address of a device, without a port; its family is AF_UNSPEC if it is not that of a socket.
+sockaddr_storage socket_address(const fi_info& info) noexcept {
+  sockaddr_storage address{};
   const bool has = info.src_addr != nullptr && (info.addr_format == FI_SOCKADDR || info.addr_format == FI_SOCKADDR_IN ||
                                                 info.addr_format == FI_SOCKADDR_IN6);
-  return has ? static_cast<const sockaddr*>(info.src_addr) : nullptr;
+  if (!has) return address;
+  std::memcpy(&address, info.src_addr, std::min(info.src_addrlen, sizeof address));
+  const std::size_t length = network::length_of(address);
+  return length != 0 && info.src_addrlen >= length ? address : sockaddr_storage{};
 }
 
 // True for addresses at which other hosts cannot reach this one: loopback addresses, and IPv6 addresses that are valid
 // on one link only.
 bool is_local_address(const fi_info& info) noexcept {
-  const sockaddr* const address = socket_address(info);
-  if (address == nullptr) return false;
-  if (address->sa_family == AF_INET) {
-    return ntohl(reinterpret_cast<const sockaddr_in*>(address)->sin_addr.s_addr) >> 24 == 127;
-  }
-  if (address->sa_family != AF_INET6) return false;
-  const in6_addr& six = reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr;
-  return IN6_IS_ADDR_LOOPBACK(&six) || IN6_IS_ADDR_LINKLOCAL(&six);
+  const sockaddr_storage address = socket_address(info);
+  if (network::is_loopback(address)) return true;
+  return address.ss_family == AF_INET6 &&
+         IN6_IS_ADDR_LINKLOCAL(&reinterpret_cast<const sockaddr_in6&>(address).sin6_addr);
 }
 
 // True if the user's list of devices ("mlx5_0:1,eth0") is empty or contains this one.
@@ -112,7 +114,8 @@ int Fabric::ask(const std::string& provider, bool loopback, fi_info** all) const
   return answer;
 }
 
-// Finds the usable devices of the providers, in libfabric's order: it lists the fastest first. libfabric 1.19 and later
+// Finds the usable devices of the providers, in libfabric's order: it lists the fastest first. Emulated hosts use the
+// loopback interface only; a provider may list others, although it was asked for that one. libfabric 1.19 and later
 // start only the provider that is requested, which takes a fraction of the time; so the TCP provider is requested if
 // there is no hardware for another. If there is, and the user has not asked for libfabric, its providers for the
 // kernel's network are left out: they accept connections from everybody, and Headrace's own TCP does not.
@@ -132,18 +135,22 @@ Status Fabric::find_candidates(network::Listens listens, std::vector<Info>* out)
     if (seen.find(name) == std::string::npos) seen.append(seen.empty() ? "" : ", ").append(name);
     if ((wanted.empty() && is_unasked(name)) || !is_wanted_device(*each)) continue;
     if (hardware_alone && is_of_kernel(name)) continue;
+    // The user may name hardware, and uses that for emulated hosts, too.
+    const bool stays = network::is_loopback(socket_address(*each)) || (!wanted.empty() && !is_of_kernel(name));
+    if (loopback && !stays) continue;
     const bool reached = loopback || by_devices || !is_local_address(*each);
     (reached ? *out : local).emplace_back(library_.dupinfo(each), library_.freeinfo);
   }
   if (listens != network::Listens::kForOtherHosts) std::ranges::move(local, std::back_inserter(*out));
   if (all != nullptr) library_.freeinfo(all);
   if (!out->empty()) return kOk;
-  return fail(
-      Errc::kOther,
-      "ofi: no provider of libfabric serves here%s%s%s%s (available: %s; `fi_info -t FI_EP_RDM` lists them): set "
-      "HEADRACE_OFI_PROVIDER or HEADRACE_NETWORK_DEVICES to others, or use TCP (HEADRACE_NETWORK=tcp)",
-      wanted.empty() ? "" : ", HEADRACE_OFI_PROVIDER=", wanted.c_str(), by_devices ? ", HEADRACE_NETWORK_DEVICES=" : "",
-      knobs().network_devices.c_str(), seen.empty() ? library_.text(answer).c_str() : seen.c_str());
+  return fail(Errc::kOther,
+              "ofi: no provider of libfabric serves %s%s%s%s%s (available: %s; `fi_info -t FI_EP_RDM` lists them): set "
+              "HEADRACE_OFI_PROVIDER or HEADRACE_NETWORK_DEVICES to others, or use TCP (HEADRACE_NETWORK=tcp)",
+              loopback ? "on the loopback interface, which the emulated hosts of this job use" : "here",
+              wanted.empty() ? "" : ", HEADRACE_OFI_PROVIDER=", wanted.c_str(),
+              by_devices ? ", HEADRACE_NETWORK_DEVICES=" : "", knobs().network_devices.c_str(),
+              seen.empty() ? library_.text(answer).c_str() : seen.c_str());
 }
 
 // A provider may list a device that it cannot open. Several entries of one device differ in the form of the address.
