@@ -4,6 +4,9 @@
 //   FAKE_OFI_OVERTAKE=1   messages leave with the next read of the completion queue, the last one first
 //   FAKE_OFI_REFUSE=N     of N successive operations, only the last one is accepted for now
 //   FAKE_OFI_LOSE=N       the first N messages that a process sends before anything has arrived are lost
+//   FAKE_OFI_FAIL=N       the first N receives fail, and so end the use of their buffers; a provider over ofi_rxm does
+//   not
+//                         report that end
 //   FAKE_OFI_PROVIDER=P   the first provider is called P
 //   FAKE_OFI_CANNOT=WHAT  the first provider fails to open a "fabric", a "domain" or an "endpoint", or to "receive"; a
 //                         process that leaves endpoints open reports them at its end
@@ -54,6 +57,7 @@ const unsigned late = number_of("FAKE_OFI_LATE");
 const bool overtakes = number_of("FAKE_OFI_OVERTAKE") != 0;
 const unsigned refuses = number_of("FAKE_OFI_REFUSE");
 unsigned to_lose = number_of("FAKE_OFI_LOSE");
+unsigned to_fail = number_of("FAKE_OFI_FAIL");
 unsigned calls = 0;  // operations that might have been refused
 
 // True if the real library has made the call that returns to this address.
@@ -68,6 +72,9 @@ bool cannot(std::string_view what) {
   const char* const named = std::getenv("FAKE_OFI_CANNOT");
   return named != nullptr && what == named;
 }
+
+std::string real_name;  // of the first provider
+std::string shown_name;
 
 // --- tables of objects ---
 
@@ -238,6 +245,14 @@ ssize_t refuse_to_receive(fid_ep* /*endpoint*/, const fi_msg* /*message*/, std::
   return -FI_EINVAL;
 }
 
+ssize_t receive(fid_ep* endpoint, const fi_msg* message, std::uint64_t flags) {
+  if (to_fail == 0) return known(&endpoint->fid).messages->recvmsg(endpoint, message, flags);
+  --to_fail;
+  const bool reports = real_name.find("rxm") == std::string::npos;
+  done.push_back({message->context, FI_EIO, reports ? FI_RECV | FI_MULTI_RECV : FI_RECV});
+  return 0;
+}
+
 // Reports, at the end of the process, endpoints that are open.
 struct Report {
   ~Report() {
@@ -252,7 +267,7 @@ void take_over(fid_ep* endpoint) {
   made->messages = replace(&endpoint->msg, &messages);
   messages->send = send;
   messages->inject = inject;
-  if (cannot("receive")) messages->recvmsg = refuse_to_receive;
+  messages->recvmsg = cannot("receive") ? refuse_to_receive : receive;
   fi_ops_rma* memory = nullptr;
   made->memory = replace(&endpoint->rma, &memory);
   memory->read = read;
@@ -295,9 +310,6 @@ ssize_t read_error(fid_cq* queue, fi_cq_err_entry* entry, std::uint64_t flags) {
 }
 
 // --- providers ---
-
-std::string real_name;  // of the first provider
-std::string shown_name;
 
 // Returns a copy of a description with the provider's real name, or null if the description has that.
 fi_info* with_real_name(const fi_info* info) {

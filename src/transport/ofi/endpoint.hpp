@@ -7,9 +7,11 @@
 // Owner: the registry of transports. Threads: library lock, except those of arm(), sleep() and wake().
 #pragma once
 
-#include <array>
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <span>
 #include <unordered_map>
@@ -36,6 +38,8 @@ inline constexpr int kMostInFlight = 32;
 inline constexpr int kMostUnpolled = 256;
 // Number of buffers into which messages are received.
 inline constexpr std::size_t kLandings = 3;
+// Number of further buffers that are kept apart for a while after a receive into them has failed.
+inline constexpr std::size_t kMostRetired = 8;
 inline constexpr std::size_t kLandingBytes = std::size_t{512} << 10;
 inline constexpr std::size_t kLeastLanding = kFront + kMaxPayload;
 
@@ -132,6 +136,10 @@ class Ofi final : public network::NetworkTransport<Peer> {
   void arrive_rts(const std::byte* message, std::size_t bytes);
   void end_source(int from, std::uint64_t number);
   void read_error();
+  void receive_failed(Landing& landing, int error, std::uint64_t flags);
+  void release(Landing& landing);
+  Status make_landing();
+  void say_deaf(ssize_t error);
 
   void go_on(Fetch* fetch);
   static void piece_done(Request& request, int error);
@@ -157,8 +165,9 @@ class Ofi final : public network::NetworkTransport<Peer> {
   network::Buffers<Sending> buffers_{counters::Buffers::kOfi};
   Buffered buffered_{counters::Buffers::kOfi};  // landings, and pieces that are unpacked
   Cost cost_;
-  std::array<Landing, kLandings> landings_;
+  std::deque<Landing> landings_;  // kLandings in use, and the retired ones
   std::vector<Landing*> unposted_;
+  std::deque<Landing*> retired_;                       // a receive into them has failed; the oldest first
   std::unordered_map<std::uint64_t, Source> sources_;  // indexed by number
   std::unordered_map<std::uint64_t, Kept> kept_;       // indexed by token
   std::vector<Fetch*> fetches_;                        // fetches that have not ended
@@ -169,6 +178,7 @@ class Ofi final : public network::NetworkTransport<Peer> {
   std::vector<Peer*> unheard_;  // messages to these peers wait
   double next_tick_ = 0;
   double next_ping_ = 0;
+  bool said_deaf_ = false;  // that the provider accepts no buffers for messages
   bool said_full_ = false;  // that a process accepts no connections, although its host answers
   bool closed_ = false;
 };

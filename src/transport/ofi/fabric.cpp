@@ -183,7 +183,7 @@ Status Fabric::open(network::Listens listens, std::size_t least_landing) {
 Status Fabric::open_endpoint(std::size_t least_landing) {
   const std::string name = provider();
   kernel_network_ = is_of_kernel(name);
-  releases_truncated_ = consists_of(name, "rxm");
+  releases_failed_ = consists_of(name, "rxm");
   loses_first_ = consists_of(name, "tcp") && !consists_of(name, "rxm");
   if (const int made = library_.fabric(info_->fabric_attr, &fabric_, nullptr); made != 0) return failed("open", made);
   if (const int made = ::fi_domain(fabric_, info_, &domain_, nullptr); made != 0) return failed("domain", made);
@@ -202,10 +202,10 @@ Status Fabric::open_endpoint(std::size_t least_landing) {
       return failed("completion queue", made);
   }
   {
-    const bool has_limit = releases_truncated_ && kernel_network_;
+    const bool has_limit = releases_failed_ && kernel_network_;
     const LentVariables limit(std::span(&kEagerLimit, has_limit ? 1 : 0));
     if (const int made = ::fi_endpoint(domain_, info_, &endpoint_, nullptr); made != 0) return failed("endpoint", made);
-    const char* const set = releases_truncated_ ? environment(kEagerLimit.name) : nullptr;
+    const char* const set = releases_failed_ ? environment(kEagerLimit.name) : nullptr;
     terms_ = set == nullptr ? name : name + " with " + kEagerLimit.name + "=" + set;
   }
   if (const int made = ::fi_ep_bind(endpoint_, &addresses_->fid, 0); made != 0)

@@ -70,8 +70,8 @@ class Fabric {
   [[nodiscard]] bool is_kernel_network() const noexcept { return kernel_network_; }
   // True if messages may be lost while two processes connect to one another (greeting.hpp).
   [[nodiscard]] bool may_lose_first_messages() const noexcept { return loses_first_; }
-  // True if a message that does not fit ends the use of a multi-receive buffer, and no completion reports that.
-  [[nodiscard]] bool releases_truncated() const noexcept { return releases_truncated_; }
+  // True if a receive that fails ends the use of its multi-receive buffer, although its error does not say so.
+  [[nodiscard]] bool releases_failed() const noexcept { return releases_failed_; }
 
  private:
   using Info = std::unique_ptr<fi_info, decltype(&::fi_freeinfo)>;
@@ -92,7 +92,7 @@ class Fabric {
   std::string terms_;
   int descriptor_ = -1;
   bool kernel_network_ = false;
-  bool releases_truncated_ = false;
+  bool releases_failed_ = false;
   bool loses_first_ = false;
 };
 

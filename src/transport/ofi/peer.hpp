@@ -70,6 +70,7 @@ struct Landing {
   fi_context2 room{};  // must be first, as in Request
   std::unique_ptr<std::byte[]> memory;
   Registration registration;
+  bool posted = false;
 };
 
 struct Peer : Line, network::PeerState<Buffer> {

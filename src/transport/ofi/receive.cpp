@@ -5,11 +5,29 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <new>
+#include <utility>
 
 #include "base/dropped.hpp"
+#include "base/log.hpp"
 #include "transport/ofi/endpoint.hpp"
 
 namespace hr::transport::ofi {
+
+Status Ofi::make_landing() {
+  Landing& made = landings_.emplace_back();
+  made.memory.reset(new (std::nothrow) std::byte[kLandingBytes]);
+  Status status = made.memory != nullptr ? Status(kOk) : fail(Errc::kOther, "ofi: no memory to receive messages");
+  if (status.ok() && fabric_.registers_local())
+    status = fabric_.add(made.memory.get(), kLandingBytes, FI_RECV, &made.registration);
+  if (!status.ok()) {
+    landings_.pop_back();
+    return status;
+  }
+  buffered_.take(kLandingBytes);
+  unposted_.push_back(&made);
+  return kOk;
+}
 
 void Ofi::post_landings() {
   while (!unposted_.empty()) {
@@ -22,9 +40,24 @@ void Ofi::post_landings() {
     message.iov_count = 1;
     message.addr = FI_ADDR_UNSPEC;
     message.context = &each.room;
-    if (::fi_recvmsg(fabric_.endpoint(), &message, FI_MULTI_RECV) != 0) return;
+    const ssize_t answer = ::fi_recvmsg(fabric_.endpoint(), &message, FI_MULTI_RECV);
+    if (answer != 0) return say_deaf(answer);
+    each.posted = true;
     unposted_.pop_back();
   }
+}
+
+void Ofi::release(Landing& landing) {
+  if (std::exchange(landing.posted, false)) unposted_.push_back(&landing);
+}
+
+// The buffers are offered again in every round of progress.
+void Ofi::say_deaf(ssize_t error) {
+  if (error == -FI_EAGAIN || unposted_.size() < kLandings || std::exchange(said_deaf_, true)) return;
+  log::write(log::Level::kError,
+             "ofi: provider %s on %s accepts no buffers for messages, so this process receives none: %s "
+             "(FI_LOG_LEVEL=warn says more)",
+             fabric_.provider().c_str(), fabric_.device().c_str(), library_.text(error).c_str());
 }
 
 void Ofi::arrive(const std::byte* message, std::size_t bytes) {
@@ -95,13 +128,26 @@ void Ofi::read_error() {
   if (::fi_cq_readerr(fabric_.queue(), &error, 0) <= 0) return;
   const auto landing =
       std::ranges::find_if(landings_, [&](const Landing& each) { return &each.room == error.op_context; });
-  if (landing != landings_.end()) {
-    const bool released = error.err == FI_ETRUNC && fabric_.releases_truncated();
-    if ((error.flags & FI_MULTI_RECV) != 0 || released) unposted_.push_back(&*landing);
-    if (error.err == FI_ETRUNC) drop_message(-1, "it is longer than any message");
-    return;
-  }
+  if (landing != landings_.end()) return receive_failed(*landing, error.err, error.flags);
   if (error.op_context != nullptr) Requests::end(*static_cast<Request*>(error.op_context), error.err);
+}
+
+// A connection that ends within a message makes its receive fail. If the provider does not say that it has released the
+// buffer, parts of the message may still arrive there, and another error may follow: another buffer takes its place.
+void Ofi::receive_failed(Landing& landing, int error, std::uint64_t flags) {
+  if (error != FI_ECANCELED) {
+    drop_message(-1, error == FI_ETRUNC ? "it is longer than any message"
+                                        : "its connection ended before all of it had arrived, or libfabric could not "
+                                          "receive it (FI_LOG_LEVEL=warn says more)");
+  }
+  if ((flags & FI_MULTI_RECV) != 0) return release(landing);
+  const bool silently = error == FI_ECANCELED || fabric_.releases_failed();
+  if (!silently || !std::exchange(landing.posted, false)) return;
+  retired_.push_back(&landing);
+  if (retired_.size() <= kMostRetired && make_landing().ok()) return;
+  if (retired_.size() <= kMostRetired) static_cast<void>(take_detail());
+  unposted_.push_back(retired_.front());
+  retired_.pop_front();
 }
 
 bool Ofi::progress() {
@@ -113,7 +159,7 @@ bool Ofi::progress() {
     // The end of a buffer may be reported separately, without a receive.
     if ((entry.flags & (FI_RECV | FI_MULTI_RECV)) != 0) {
       if ((entry.flags & FI_RECV) != 0 && entry.len != 0) arrive(static_cast<const std::byte*>(entry.buf), entry.len);
-      if ((entry.flags & FI_MULTI_RECV) != 0) unposted_.push_back(static_cast<Landing*>(entry.op_context));
+      if ((entry.flags & FI_MULTI_RECV) != 0) release(*static_cast<Landing*>(entry.op_context));
     } else if (entry.op_context != nullptr) {
       Requests::end(*static_cast<Request*>(entry.op_context), 0);
     }

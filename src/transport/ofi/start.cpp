@@ -27,13 +27,10 @@ Status Ofi::start() {
   if (card != nullptr && card->link_attr != nullptr && card->link_attr->speed > 0) {
     cost_.bytes_per_second = static_cast<double>(card->link_attr->speed) / 8;
   }
-  for (Landing& each : landings_) {
-    each.memory = std::make_unique_for_overwrite<std::byte[]>(kLandingBytes);
-    buffered_.take(kLandingBytes);
-    if (fabric_.registers_local()) HR_TRY(fabric_.add(each.memory.get(), kLandingBytes, FI_RECV, &each.registration));
-    unposted_.push_back(&each);
-  }
+  while (landings_.size() < kLandings) HR_TRY(make_landing());
+  said_deaf_ = true;  // the error below says so
   post_landings();
+  said_deaf_ = false;
   if (!unposted_.empty()) {
     return fail(Errc::kOther, "ofi: provider %s accepts no buffers for messages", fabric_.provider().c_str());
   }
