@@ -4,6 +4,7 @@
 //   FAKE_OFI_OVERTAKE=1   messages leave with the next read of the completion queue, the last one first
 //   FAKE_OFI_REFUSE=N     of N successive operations, only the last one is accepted for now
 //   FAKE_OFI_LOSE=N       the first N messages that a process sends before anything has arrived are lost
+//   FAKE_OFI_BUSY=1       no read of the completion queue finds it empty: completions without an operation fill it
 //   FAKE_OFI_FAIL=N       the first N receives fail, and so end the use of their buffers; a provider over ofi_rxm does
 //   not
 //                         report that end
@@ -23,6 +24,7 @@
 #include <rdma/fi_eq.h>
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -55,6 +57,7 @@ unsigned number_of(const char* name) {
 
 const unsigned late = number_of("FAKE_OFI_LATE");
 const bool overtakes = number_of("FAKE_OFI_OVERTAKE") != 0;
+const bool busy = number_of("FAKE_OFI_BUSY") != 0;
 const unsigned refuses = number_of("FAKE_OFI_REFUSE");
 unsigned to_lose = number_of("FAKE_OFI_LOSE");
 unsigned to_fail = number_of("FAKE_OFI_FAIL");
@@ -296,7 +299,10 @@ ssize_t read_queue(fid_cq* queue, void* entries, size_t count) {
   for (ssize_t i = 0; i < answer; ++i) {
     if ((out[i].flags & FI_RECV) != 0) to_lose = 0;
   }
-  return answer;
+  if (answer != -FI_EAGAIN || !busy) return answer;
+  ::sched_yield();  // the reader does not, as it is busy
+  out[0] = {};
+  return 1;
 }
 
 ssize_t read_error(fid_cq* queue, fi_cq_err_entry* entry, std::uint64_t flags) {

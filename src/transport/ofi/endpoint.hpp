@@ -176,6 +176,7 @@ class Ofi final : public network::NetworkTransport<Peer> {
   std::uint64_t next_source_ = 1;
   std::uint64_t next_token_ = 1;
   std::vector<Peer*> unheard_;  // messages to these peers wait
+  unsigned rounds_ = 0;         // rounds of progress with events
   double next_tick_ = 0;
   double next_ping_ = 0;
   bool said_deaf_ = false;  // that the provider accepts no buffers for messages

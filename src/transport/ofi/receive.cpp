@@ -13,6 +13,12 @@
 #include "transport/ofi/endpoint.hpp"
 
 namespace hr::transport::ofi {
+namespace {
+
+// Number of rounds with events after which the time is looked at, as in every round without any.
+constexpr unsigned kRoundsPerTick = 64;
+
+}  // namespace
 
 Status Ofi::make_landing() {
   Landing& made = landings_.emplace_back();
@@ -172,7 +178,7 @@ bool Ofi::progress() {
     requests_.retry();
   if (!unwatched_.empty()) [[unlikely]]
     watch_some();
-  if (count <= 0) tick();
+  if (count <= 0 || ++rounds_ % kRoundsPerTick == 0) tick();
   if (!broken_.empty()) [[unlikely]]
     end_broken();
   if (!failed_.empty()) [[unlikely]]
