@@ -150,18 +150,12 @@ Status Addresses::first_part(int rank, std::string* text) {
 Status Addresses::fetch(int rank, std::vector<std::byte>* address, std::string* host) {
   std::string text;
   HR_TRY(first_part(rank, &text));
-  const std::size_t dot = std::min(text.find('.'), text.size());
-  const std::string_view its = std::string_view(text).substr(0, dot);
-  if ((its == "ucx" || its == "ofi" || its == "tcp") && its != network_) {
-    return fail(Errc::kOther,
-                "this process uses the network transport %.*s, and rank %d uses %.*s: set HEADRACE_NETWORK to one that "
-                "both hosts have",
-                static_cast<int>(network_.size()), network_.data(), rank, static_cast<int>(its.size()), its.data());
-  }
   if (const std::string reason = reason_of(text); !reason.empty()) {
     return fail(Errc::kOther, "rank %d has no network transport on %s", rank, reason.c_str());
   }
-  const bool named = its == network_ && dot < text.size();
+  const std::size_t dot = std::min(text.find('.'), text.size());
+  const std::string its = text.substr(0, dot);
+  const bool named = (its == network_ || its == "ucx" || its == "ofi" || its == "tcp") && dot < text.size();
   if (named) text.erase(0, dot + 1);
   std::size_t length = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
@@ -175,7 +169,11 @@ Status Addresses::fetch(int rank, std::vector<std::byte>* address, std::string* 
   }
   if (good && text.size() == digits + 1 + length && decode(std::string_view(text).substr(digits + 1), address) &&
       split(address, host)) {
-    return kOk;
+    if (its == network_) return kOk;
+    return fail(Errc::kOther,
+                "this process uses the network transport %.*s, and rank %d on host %s uses %s: set HEADRACE_NETWORK to "
+                "one that both hosts have",
+                static_cast<int>(network_.size()), network_.data(), rank, host->c_str(), its.c_str());
   }
   return fail(Errc::kOther, "the launcher handed out \"%.100s\" as the network address of rank %d", text.c_str(), rank);
 }

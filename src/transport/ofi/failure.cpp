@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -30,14 +31,31 @@ bool is_silence(int error) noexcept {
   return error == ETIMEDOUT || error == ENETDOWN || error == ENETUNREACH || error == EHOSTDOWN || error == EHOSTUNREACH;
 }
 
+// Returns the text for an error of a process or host that does not answer; null: libfabric's text applies.
+const char* text_of_silence(int error) noexcept {
+  switch (error) {
+    case FI_ETIMEDOUT:
+      return "its host does not answer";
+    case FI_EHOSTUNREACH:
+    case FI_ENETUNREACH:
+      return "its host cannot be reached";
+    case FI_ECONNREFUSED:
+      return "the connection was refused: the process has ended, or a firewall rejects the packets";
+    default:
+      return nullptr;
+  }
+}
+
 }  // namespace
 
 Status Ofi::why_failed(const Peer& peer) const {
+  const std::string to = peer.socket.ss_family != AF_UNSPEC ? " to " + network::text_of(peer.socket) : "";
+  const char* const why = text_of_silence(peer.failure);
   const char* const advice = peer.worked || !fabric_.is_kernel_network() ? "" : kAdvice;
-  return fail(Errc::kOther, "the path to %s%s%s by the network (ofi, provider %s on %s) has failed: %s%s",
+  return fail(Errc::kOther, "the path to %s%s%s by the network (ofi, provider %s on %s%s) has failed: %s%s",
               boot::process_name(boot::processes(), peer.proc).c_str(), peer.host.empty() ? "" : " on host ",
-              peer.host.c_str(), fabric_.provider().c_str(), fabric_.device().c_str(),
-              library_.text(peer.failure).c_str(), advice);
+              peer.host.c_str(), fabric_.provider().c_str(), fabric_.device().c_str(), to.c_str(),
+              why != nullptr ? why : library_.text(peer.failure).c_str(), advice);
 }
 
 void Ofi::fail_path(Peer& peer, int error) {

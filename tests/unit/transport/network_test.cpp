@@ -544,6 +544,10 @@ TEST(NetworkAddress, LongOnesTakeSeveralKeys) {
   ASSERT_TRUE(places.fetch(4, &back, &host).ok()) << take_detail();
   EXPECT_EQ(back, bytes);
   EXPECT_EQ(host, "node17");
+  network::Addresses others("tcp", 6);
+  EXPECT_FALSE(others.fetch(4, &back, &host).ok());
+  EXPECT_NE(take_detail().find("uses the network transport tcp, and rank 4 on host node17 uses ucx"),
+            std::string::npos);
   ASSERT_TRUE(boot::put("headrace-network-5-0", "no address").ok());
   EXPECT_FALSE(places.fetch(5, &back, &host).ok());
   EXPECT_NE(take_detail().find("rank 5"), std::string::npos);
