@@ -42,6 +42,8 @@ inline constexpr std::size_t kLandings = 3;
 inline constexpr std::size_t kMostRetired = 8;
 inline constexpr std::size_t kLandingBytes = std::size_t{512} << 10;
 inline constexpr std::size_t kLeastLanding = kFront + kMaxPayload;
+// A buffer is released when its rest is too short for the longest message, so each one receives several.
+static_assert(kLandingBytes >= 4 * kLeastLanding);
 
 class Ofi final : public network::NetworkTransport<Peer> {
  public:

@@ -19,6 +19,7 @@
 #include "base/log.hpp"
 #include "transport/network/socket_address.hpp"
 #include "transport/ofi/address.hpp"
+#include "transport/ofi/peer.hpp"
 
 namespace hr::transport::ofi {
 namespace {
@@ -28,6 +29,15 @@ constexpr std::string_view kLoopback = "127.0.0.1";
 // Maximum length of messages that ofi_rxm sends immediately. Over TCP, it sends them directly into the receiver's
 // buffer; over verbs it cannot. Two processes with different limits try to connect forever.
 constexpr LentVariable kEagerLimit{"FI_OFI_RXM_EAGER_LIMIT", "65792"};
+
+// Returns the number that a text of digits contains.
+consteval std::size_t number_in(std::string_view text) {
+  std::size_t number = 0;
+  for (const char digit : text) number = 10 * number + static_cast<std::size_t>(digit - '0');
+  return number;
+}
+// Otherwise a long message would be a rendezvous of ofi_rxm, which takes a round trip before the one of this library.
+static_assert(number_in(kEagerLimit.value) >= kFront + kMaxPayload);
 
 // Providers that are used only if the user names them: they reach no other host, are superseded or experimental, or
 // combine other providers.
