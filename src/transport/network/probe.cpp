@@ -68,6 +68,7 @@ double HostProbe::silent_seconds(const sockaddr_storage& closed, double now) noe
     take_answer(error, now);
   } else if (probe_.is_pending() && now - asked_at_ >= kRepeat) {
     probe_.close();
+    has_answered_ = false;
   }
   if (!probe_.is_pending() && now >= next_) {
     if (probe_.begin(closed)) {
@@ -83,7 +84,8 @@ double HostProbe::silent_seconds(const sockaddr_storage& closed, double now) noe
 
 // The system answers with a refusal; a process that has taken the port since accepts, or closes the connection.
 void HostProbe::take_answer(int error, double now) noexcept {
-  if (error == 0 || error == ECONNREFUSED || error == ECONNRESET) {
+  has_answered_ = error == 0 || error == ECONNREFUSED || error == ECONNRESET;
+  if (has_answered_) {
     silent_since_ = 0;
     next_ = now + pause_;
     pause_ = std::min(2 * pause_, kLongestPause);
@@ -96,6 +98,7 @@ void HostProbe::stop() noexcept {
   probe_.close();
   silent_since_ = next_ = 0;
   pause_ = kShortestPause;
+  has_answered_ = false;
 }
 
 void note_full_queue(std::string_view network, const std::string& process, const std::string& host,

@@ -63,6 +63,8 @@ class HostProbe {
   // it is time for one. Called again and again while there is doubt. `closed`: the host's address, with the closed port
   // of the process.
   [[nodiscard]] double silent_seconds(const sockaddr_storage& closed, double now) noexcept;
+  // True if the host has answered, and not been silent for a second since.
+  [[nodiscard]] bool has_answered() const noexcept { return has_answered_; }
   // Ends the doubt.
   void stop() noexcept;
 
@@ -78,6 +80,7 @@ class HostProbe {
   double silent_since_ = 0;  // time of the first request since the last answer; 0: that was answered
   double next_ = 0;          // time of the next request
   double pause_ = kShortestPause;
+  bool has_answered_ = false;
 };
 
 // Notes (HEADRACE_VERBOSE=1) that a process accepts no connections at `address`, although its host answers. `network`:

@@ -161,7 +161,8 @@ void Ofi::look_at_probe(Peer& peer, double now) {
       network::silence_seconds()) {
     return fail_path(peer, peer.probe_error != 0 ? peer.probe_error : FI_ETIMEDOUT);
   }
-  if (now - peer.unanswered_since > network::silence_seconds() && !std::exchange(said_full_, true))
+  const bool is_long = now - peer.unanswered_since > network::silence_seconds();
+  if (is_long && peer.host_probe.has_answered() && !std::exchange(said_full_, true))
     network::note_full_queue("ofi", boot::process_name(boot::processes(), peer.proc), peer.host, peer.socket);
   if (peer.probe.is_pending() && now - peer.probed_at < peer.probe_pause) return;
   peer.probe.close();

@@ -428,7 +428,8 @@ void Tcp::check_unanswered(Peer& peer, double now) {
     const int error = peer.last_error != 0 ? peer.last_error : ETIMEDOUT;
     return fail_path(peer, error, text_of_refusal(error));
   }
-  if (now - peer.unanswered_since > network::silence_seconds() && !std::exchange(said_full_, true)) {
+  const bool is_long = now - peer.unanswered_since > network::silence_seconds();
+  if (is_long && peer.host_probe.has_answered() && !std::exchange(said_full_, true)) {
     const LibraryGuard guard;
     network::note_full_queue("tcp", boot::process_name(boot::processes(), peer.proc), peer.host, peer.address);
   }

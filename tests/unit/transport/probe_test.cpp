@@ -110,6 +110,7 @@ TEST(HostProbe, AHostThatAnswersIsNotSilent) {
     while (host.silent_seconds(closed, now) != 0 && now_seconds() < end) {
     }
     ASSERT_EQ(host.silent_seconds(closed, now), 0) << now;
+    ASSERT_TRUE(now < 2 || host.has_answered()) << now;
   }
 }
 
@@ -118,6 +119,7 @@ TEST(HostProbe, AHostThatDoesNotAnswerIsSilent) {
   listener.fill();
   HostProbe host;
   for (double now = 1; now < 60; now += 0.5) EXPECT_EQ(host.silent_seconds(listener.address(), now), now - 1);
+  EXPECT_FALSE(host.has_answered());
   // Begins anew.
   host.stop();
   EXPECT_EQ(host.silent_seconds(listener.address(), 100), 0);
