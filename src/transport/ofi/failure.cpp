@@ -130,8 +130,12 @@ void Ofi::tick() {
 // A process that listens may take as long as it computes until it answers.
 void Ofi::look_at(Peer& peer, double now) {
   if (peer.probe.is_pending()) return look_at_probe(peer, now);
-  if (peer.stuck_since == 0) peer.probe_pause = kProbePause;
-  if (peer.stuck_since == 0 || now - peer.stuck_since < kStuckTime || now - peer.probed_at < peer.probe_pause) return;
+  if (peer.stuck_since == 0) {
+    peer.probe_pause = kProbePause;
+    peer.unanswered_since = 0;
+    return peer.host_probe.stop();
+  }
+  if (now - peer.stuck_since < kStuckTime || now - peer.probed_at < peer.probe_pause) return;
   if (peer.socket.ss_family == AF_UNSPEC) {
     if (!peer.worked && now - peer.stuck_since > network::silence_seconds()) fail_path(peer, FI_ETIMEDOUT);
   } else if (peer.probe.begin(peer.socket)) {
