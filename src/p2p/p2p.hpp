@@ -5,8 +5,8 @@
 // Progress: every function here makes progress on all pending operations; blocking ones wait with progress.hpp's
 // wait_until. Memory: blocking calls borrow `data`; non-blocking ones keep a copy of the View and a reference to its
 // type; the buffer itself must stay until completion. Errors: MPI_ERR_TRUNCATE from receives (data up to the buffer's
-// size is delivered), MPI_ERR_OTHER from a transport, MPIX_ERR_PROC_FAILED if the other process has failed
-// (process_failure.hpp). Threads: library lock.
+// size is delivered), MPI_ERR_OTHER from a transport or if the other process has left MPI, MPIX_ERR_PROC_FAILED if the
+// other process has failed (process_failure.hpp). Threads: library lock.
 #pragma once
 
 #include "layout/view.hpp"
@@ -107,8 +107,10 @@ Status wait(Request& request);
 Status cancel(Request& request);
 // Ends a send or receive with MPI_ERR_OTHER if it can no longer complete, because every process that could match it has
 // left MPI; true if it did. Before, it delivers everything that those processes have sent: do not call it during a
-// delivery. Only processes on this host can be seen to have left; this process has not.
-bool end_if_others_left(Request& request);
+// delivery. Only processes on this host can be seen to have left; this process has not. `blocked`: the calling thread
+// waits for this request alone, so this process matches it only by other threads, or by operations that still run.
+// Blocking receives, sends and probes, and waits for one request, do this from time to time.
+bool end_if_others_left(Request& request, bool blocked = false);
 // Returns kOk if MPI_Request_free may free the request; MPI_ERR_REQUEST for a pending partitioned operation (section
 // 4.2).
 Status may_free(const Request& request);

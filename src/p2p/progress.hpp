@@ -1,6 +1,7 @@
 // Progress and waiting.
 //
-// Every wait ends: successfully, or with an error if it can no longer complete (process_failure.hpp).
+// Every wait ends: successfully, or with an error if it can no longer complete (process_failure.hpp). Waits for one
+// message also end if the other process, on this host, has left MPI (end_if_others_left() in p2p.hpp).
 //
 // poll() runs one round: transports, pending sends, long copies, then the registered hooks (collective schedules,
 // device events). wait_until() spins, then yields, then sleeps on the doorbell. How long it does each depends on the
@@ -122,7 +123,8 @@ void count_cores() noexcept;
 class Backoff {
  public:
   // `request`: the request that is waited for; null if the wait is for something else.
-  explicit Backoff(const Request* request = nullptr) noexcept : request_(request) {
+  // A long wait ends the request once its other process has left MPI (p2p.hpp).
+  explicit Backoff(Request* request = nullptr) noexcept : request_(request) {
     if (LibraryLock::enabled()) [[unlikely]]
       begin_thread();
   }
@@ -145,6 +147,8 @@ class Backoff {
     }
     LibraryLock::yield();
   }
+  // True once many rounds have moved nothing.
+  [[nodiscard]] bool is_long() const noexcept { return rounds_ >= progress.spin_rounds; }
 
  private:
   // Number of rounds without pauses, so that a message that arrives soon is seen immediately.
@@ -158,7 +162,7 @@ class Backoff {
   void begin_long() noexcept;
   void end() noexcept;
 
-  const Request* request_;
+  Request* request_;
   unsigned rounds_ = 0;
   int whom_ = -1;
   bool counted_ = false;  // this thread is counted as waiting
@@ -169,7 +173,7 @@ class Backoff {
 // Waits for a condition that also becomes true when a process fails, as the completion of a request does
 // (process_failure.hpp), or that depends on no other process. Always returns kOk.
 template <class Condition>
-Status wait_until(Condition&& condition, const Request* request = nullptr) {
+Status wait_until(Condition&& condition, Request* request = nullptr) {
   if (condition()) return kOk;
   Backoff backoff(request);
   do backoff.pause(poll());

@@ -61,6 +61,8 @@ class RequestState {
   virtual Status cancel(Request& request);
   // Makes later starts of a persistent request independent of the default stream (mem/independent.hpp).
   virtual void become_independent() {}
+  // Ends its messages that can no longer complete, as end_if_others_left() does (p2p.hpp); true if there were any.
+  virtual bool end_if_left(bool blocked);
   // Returns kOk if the program may free the request while the operation is pending. The operation then continues
   // without its handle.
   [[nodiscard]] virtual Status may_free() const;

@@ -1,7 +1,7 @@
 // A program in which some ranks leave without MPI_Finalize, each in the given way: "exit" with code 0, "fail" with
-// another code, "kill" by a signal, right after MPI_Init; "late" after a collective; "wait" for a message that is never
-// sent; "linger" forever in an exit handler, after MPI_Finalize; "deaf" sleeps there and blocks all signals. The
-// others continue, and finish unless stopped. Usage: early_exit WAY RANK...
+// another code, "kill" by a signal, right after MPI_Init; "late" after a collective; "wait" for a message to itself,
+// which is never sent; "linger" forever in an exit handler, after MPI_Finalize; "deaf" sleeps there and blocks all
+// signals. The others continue, and finish unless stopped. Usage: early_exit WAY RANK...
 #include <mpi.h>
 #include <signal.h>
 #include <unistd.h>
@@ -31,7 +31,7 @@ int main(int argc, char** argv) {
     for (int i = 0; i < 20; ++i) MPI_Barrier(MPI_COMM_WORLD);
     if (leaves) ::_exit(1);
   }
-  if (leaves && way == "wait") MPI_Recv(&rank, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  if (leaves && way == "wait") MPI_Recv(&rank, 1, MPI_INT, rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   if (leaves && way == "exit") std::exit(0);
   if (leaves && way == "fail") ::_exit(1);
   if (leaves && way == "kill") ::raise(SIGKILL);

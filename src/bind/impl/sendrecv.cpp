@@ -38,6 +38,10 @@ class PairState final : public p2p::RequestState {
     return kOk;
   }
   [[nodiscard]] const char* what() const noexcept override { return "combined send and receive"; }
+  bool end_if_left(bool blocked) override {
+    const bool sends = p2p::end_if_others_left(*send_, blocked);
+    return p2p::end_if_others_left(*receive_, blocked) || sends;
+  }
 
  private:
   static bool advance(void* argument) {

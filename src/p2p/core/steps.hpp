@@ -34,6 +34,13 @@ Status cancel_message(Request& request);
 void ask_to_cancel(Request& send);
 // Ends such a send once it is known that no receive has matched it. False if this process is copying its data.
 bool end_unmatched(Request& send);
+// For a thread that waits for a message, to probe it (message/unanswered.cpp): returns MPI_ERR_OTHER if no such message
+// can arrive any more, because every process that may send it has left MPI; before, it delivers everything that they
+// have sent. kOk also if the message is there.
+Status can_be_sent(const Envelope& wanted);
+// True if the calling thread, which has waited for long, should look for processes that have left MPI: once in some
+// milliseconds, so that looking costs nothing.
+bool should_look_for_left() noexcept;
 // Passes the send to the transport, or queues it (message/send.cpp).
 void start_send(Peer& peer, Request& send);
 // Posts the receive, or completes it from an unexpected message (message/receive.cpp).

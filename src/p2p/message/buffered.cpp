@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "layout/op.hpp"
-#include "p2p/core/engine.hpp"
+#include "p2p/core/steps.hpp"
 #include "p2p/progress.hpp"
 
 namespace hr::p2p {
@@ -43,6 +43,11 @@ Status BufferPool::detach(void** address, Count* size) {
 Status BufferPool::flush() {
   return wait_until([this] {
     reap();
+    // A message whose receiver has left MPI is dropped, like a short one that nobody receives.
+    if (!pending_.empty() && should_look_for_left()) {
+      for (const Pending& each : pending_) end_if_others_left(*each.request);
+      reap();
+    }
     return pending_.empty();
   });
 }

@@ -23,6 +23,20 @@ Unexpected* look_with_progress(const Envelope& wanted) {
   return look(wanted);
 }
 
+// Waits for a message that a receive would match.
+Status await(const Envelope& wanted, Unexpected** message) {
+  if ((*message = look(wanted)) != nullptr) return kOk;
+  Backoff backoff;
+  for (;;) {
+    backoff.pause(poll());
+    if (backoff.is_long() && should_look_for_left()) [[unlikely]]
+      HR_TRY(can_be_sent(wanted));
+    if ((*message = look(wanted)) != nullptr) return kOk;
+    if (any_failures()) [[unlikely]]
+      HR_TRY(can_complete_unposted(wanted));
+  }
+}
+
 Status extract(Unexpected& found, Message** message, Completion* completion) {
   Message* handle = Arena<Message>::instance().create();
   if (handle == nullptr) return fail(Errc::kNoMem, "no memory for another matched message");
@@ -44,9 +58,8 @@ Status iprobe(const Envelope& wanted, bool* found, Completion* completion) {
 }
 
 Status probe(const Envelope& wanted, Completion* completion) {
-  const Unexpected* message = nullptr;
-  HR_TRY(
-      wait_until([&] { return (message = look(wanted)) != nullptr; }, [&] { return can_complete_unposted(wanted); }));
+  Unexpected* message = nullptr;
+  HR_TRY(await(wanted, &message));
   describe(*message, completion);
   return kOk;
 }
@@ -59,7 +72,7 @@ Status improbe(const Envelope& wanted, bool* found, Message** message, Completio
 
 Status mprobe(const Envelope& wanted, Message** message, Completion* completion) {
   Unexpected* here = nullptr;
-  HR_TRY(wait_until([&] { return (here = look(wanted)) != nullptr; }, [&] { return can_complete_unposted(wanted); }));
+  HR_TRY(await(wanted, &here));
   return extract(*here, message, completion);
 }
 

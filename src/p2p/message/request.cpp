@@ -13,6 +13,8 @@ Status RequestState::start(Request& /*request*/) {
 
 Status RequestState::cancel(Request& /*request*/) { return fail(Errc::kRequest, "a %s cannot be cancelled", what()); }
 
+bool RequestState::end_if_left(bool /*blocked*/) { return false; }
+
 Status RequestState::may_free() const { return kOk; }
 
 Status RequestState::query(Request& /*request*/, Completion* /*completion*/) { return kOk; }

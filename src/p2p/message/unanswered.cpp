@@ -1,9 +1,12 @@
-// Messages whose other process has left MPI: sends that it has been asked to cancel, and those that a caller looks at.
+// Messages whose other process has left MPI: sends that it has been asked to cancel, those that a caller looks at, and
+// those for which a thread waits.
 #include <algorithm>
 #include <iterator>
 #include <string>
 #include <vector>
 
+#include "base/clock.hpp"
+#include "base/lock.hpp"
 #include "boot/boot.hpp"
 #include "boot/process_name.hpp"
 #include "p2p/core/steps.hpp"
@@ -20,6 +23,8 @@ namespace {
 
 // More rounds than a ring has messages.
 constexpr int kMostRounds = 1 << 16;
+// Time between two looks of a thread that waits.
+constexpr double kLookSeconds = 10e-3;
 
 // A send that its receiver has been asked to drop. The send may have ended since, which waiting_send() detects.
 struct Unanswered {
@@ -40,10 +45,14 @@ bool has_left(const Unanswered& each) noexcept {
 // may be there.
 template <class Done>
 bool deliver_all(transport::Transport& transport, Done&& done) {
-  for (int rounds = 0; rounds < kMostRounds; ++rounds) {
-    if (done() || !transport.progress()) return true;
+  bool moved = false;
+  bool over = false;
+  for (int rounds = 0; rounds < kMostRounds && !over; ++rounds) {
+    over = done() || !transport.progress();
+    moved |= !over;
   }
-  return false;
+  if (moved) wake_waiting();  // the messages may be for threads that sleep
+  return over;
 }
 
 // Hook, which exists while a send is listed.
@@ -67,19 +76,6 @@ bool end_unanswered(void* /*argument*/) {
   return moved;
 }
 
-// Lists the processes of which one must send or receive for the request to end; empty: they are not known.
-std::vector<int> others_of(const Request& request) {
-  if (!request.is_receive_) return {request.proc_};
-  const ContextMembers& ask = engine()->context_members;
-  if (request.source_ != abi::kAnySource) {
-    return {ask.process_of != nullptr ? ask.process_of(request.context_, request.source_) : request.source_};
-  }
-  std::vector<int> all;
-  if (ask.sender == nullptr) return all;
-  for (int proc = 0; (proc = ask.sender(request.context_, static_cast<int>(all.size()))) >= 0;) all.push_back(proc);
-  return all;
-}
-
 // Returns the transport of the messages from a process that has left MPI; null if it has not. This process has not.
 transport::Transport* path_of_left(int proc) {
   if (proc < 0 || !shares_memory(proc)) return nullptr;
@@ -92,51 +88,113 @@ transport::Transport* path_of_left(int proc) {
   return found;
 }
 
-// True if all of these processes have left MPI, and done() is false although everything that they have sent has been
-// delivered.
-template <class Done>
-bool have_left(const std::vector<int>& others, Done&& done) {
-  std::vector<transport::Transport*> paths;
-  std::ranges::transform(others, std::back_inserter(paths), path_of_left);
-  if (paths.empty() || std::ranges::find(paths, nullptr) != paths.end()) return false;
-  return std::ranges::all_of(paths, [&](transport::Transport* each) { return deliver_all(*each, done); }) && !done();
+// The processes of which one must send or receive for an operation to end, all of which have left MPI.
+struct Left {
+  std::vector<int> procs;
+  std::vector<transport::Transport*> paths;  // their messages come through these
+
+  // False if the process has not left.
+  bool add(int proc) {
+    transport::Transport* const path = path_of_left(proc);
+    if (path == nullptr) return false;
+    procs.push_back(proc);
+    if (std::ranges::find(paths, path) == paths.end()) paths.push_back(path);
+    return true;
+  }
+};
+
+// True if this process may send although one of its threads waits: another thread, an operation that still runs, or a
+// message for which there was no space.
+bool may_send_meanwhile() noexcept {
+  return LibraryLock::enabled() || !progress.hooks.empty() || peer_of(engine()->rank).busy;
 }
 
-Status left(const std::vector<int>& others, bool is_receive) {
-  const std::string who = others.size() == 1 ? boot::process_name(boot::processes(), others[0]) + " has"
-                                             : "all " + std::to_string(others.size()) + " processes that may send have";
-  return fail(Errc::kOther, "no %s can match it, as %s left MPI (MPI_Finalize)", is_receive ? "message" : "receive",
-              who.c_str());
+// Adds the processes that may send such a message; false if they are not known, or if one of them has not left. With
+// `blocked`, this process is not among them unless it may send meanwhile.
+bool add_senders(const Envelope& wanted, bool blocked, Left* left) {
+  const ContextMembers& ask = engine()->context_members;
+  if (wanted.source != abi::kAnySource)
+    return left->add(ask.process_of != nullptr ? ask.process_of(wanted.context, wanted.source) : wanted.source);
+  if (ask.sender == nullptr) return false;
+  const bool alone = blocked && !may_send_meanwhile();
+  for (int index = 0, proc = 0; (proc = ask.sender(wanted.context, index)) >= 0; ++index) {
+    if (alone && proc == engine()->rank) continue;
+    if (!left->add(proc)) return false;
+  }
+  return true;
+}
+
+// True if done() is false although everything that these processes have sent has been delivered.
+template <class Done>
+bool sent_in_vain(const Left& left, Done&& done) {
+  if (left.procs.empty()) return false;
+  return std::ranges::all_of(left.paths, [&](transport::Transport* each) { return deliver_all(*each, done); }) &&
+         !done();
+}
+
+std::string name_of(int proc) { return boot::process_name(boot::processes(), proc); }
+
+// Returns the error of an operation without a match. `operation`: "the send of rank 0", "it".
+Status left_error(const Left& left, bool is_receive, const std::string& operation) {
+  const std::string who = left.procs.size() == 1
+                              ? name_of(left.procs[0]) + " has"
+                              : "all " + std::to_string(left.procs.size()) + " processes that may send have";
+  return fail(Errc::kOther, "no %s can match %s, as %s left MPI (MPI_Finalize)", is_receive ? "message" : "receive",
+              operation.c_str(), who.c_str());
+}
+
+std::string operation_of(bool is_receive, bool blocked) {
+  if (!blocked) return "it";
+  return (is_receive ? "the receive of " : "the send of ") + name_of(engine()->rank);
+}
+
+// The engine's request for blocking receives is not marked as a receive.
+bool is_receive(const Request& request) noexcept {
+  return request.is_receive_ || &request == &engine()->blocking_receive;
 }
 
 // True if only a message of the other process can move the message on.
 bool waits_for_other(const Request& request) noexcept {
-  const auto phase = request.is_receive_ ? Request::Phase::kPosted : Request::Phase::kWaiting;
+  const auto phase = is_receive(request) ? Request::Phase::kPosted : Request::Phase::kWaiting;
   return request.operation_ == nullptr && request.phase_ == phase && !request.complete();
 }
 
-bool end_partitioned(Partitioned& operation) {
+// True if the send is listed: the hook ends it, as cancelled or with the error for which it was recalled.
+bool is_called_back(const Request& request) {
+  const auto cookie = reinterpret_cast<std::uint64_t>(&request);
+  return std::ranges::any_of(
+      own<State>().sends, [&](const Unanswered& each) { return each.proc == request.proc_ && each.cookie == cookie; });
+}
+
+bool end_partitioned(Partitioned& operation, bool blocked) {
   if (operation.matched()) {
     bool ended = false;
-    for (const Part& each : operation.parts()) ended |= each.message != nullptr && end_if_others_left(*each.message);
+    for (const Part& each : operation.parts())
+      ended |= each.message != nullptr && end_if_others_left(*each.message, blocked);
     return ended;
   }
-  const std::vector<int> other{operation.arguments().peer_proc};
-  if (!have_left(other, [&operation] { return operation.matched(); })) return false;
-  operation.give_up(left(other, operation.is_receive()));
+  Left left;
+  if (!left.add(operation.arguments().peer_proc)) return false;
+  if (!sent_in_vain(left, [&operation] { return operation.matched(); })) return false;
+  operation.give_up(left_error(left, operation.is_receive(), operation_of(operation.is_receive(), blocked)));
   return true;
 }
 
 }  // namespace
 
-bool end_if_others_left(Request& request) {
+bool end_if_others_left(Request& request, bool blocked) {
+  if (request.complete()) return false;
+  if (request.state_ != nullptr && request.state_->end_if_left(blocked)) return true;
   if (auto* const partitioned = dynamic_cast<Partitioned*>(request.state_.get()); partitioned != nullptr)
-    return end_partitioned(*partitioned);
+    return end_partitioned(*partitioned, blocked);
   if (!waits_for_other(request) || shared_copy::holds(request)) return false;
-  const std::vector<int> others = others_of(request);
-  if (!have_left(others, [&request] { return !waits_for_other(request); })) return false;
-  const Status why = left(others, request.is_receive_);
-  if (request.is_receive_) {
+  if (!is_receive(request) && is_called_back(request)) return false;
+  Left left;
+  const bool all = is_receive(request) ? add_senders({request.context_, request.source_, request.tag_}, blocked, &left)
+                                       : left.add(request.proc_);
+  if (!all || !sent_in_vain(left, [&request] { return !waits_for_other(request); })) return false;
+  const Status why = left_error(left, is_receive(request), operation_of(is_receive(request), blocked));
+  if (is_receive(request)) {
     matcher(request.context_).withdraw(request);
     Completion completion;
     completion.error = why;
@@ -146,6 +204,21 @@ bool end_if_others_left(Request& request) {
   request.completion_.error = why;
   request.detail_ = take_detail();
   return end_unmatched(request);
+}
+
+Status can_be_sent(const Envelope& wanted) {
+  Left left;
+  if (!add_senders(wanted, true, &left)) return kOk;
+  if (!sent_in_vain(left, [&wanted] { return matcher(wanted.context).find(wanted) != nullptr; })) return kOk;
+  return left_error(left, true, "the probe of " + name_of(engine()->rank));
+}
+
+bool should_look_for_left() noexcept {
+  static thread_local double next = 0;
+  const double now = now_seconds();
+  if (now < next) return false;
+  next = now + kLookSeconds;
+  return true;
 }
 
 bool end_unmatched(Request& send) {

@@ -307,6 +307,10 @@ bool Backoff::naps() const noexcept {
 
 void Backoff::pause_longer() {
   begin_long();
+  if (request_ != nullptr && should_look_for_left()) {
+    end_if_others_left(*request_, true);
+    if (request_->complete()) return LibraryLock::yield();  // the look may also have delivered the message
+  }
   shared_cpus::look();
   const bool shared = is_shared();
   const bool loaded = is_loaded();
