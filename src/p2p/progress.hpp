@@ -69,8 +69,10 @@ class PolledWait {
   bool held_ = false;
 };
 
-// True if processes outnumber the node's cores, or the CPUs that they are confined to together with this one.
+// True if processes outnumber the node's cores, or the CPUs to which they are confined.
 [[nodiscard]] bool node_oversubscribed() noexcept;
+// The same for a decision that stays: all processes that have sent a message count with their CPUs.
+[[nodiscard]] bool node_oversubscribed_for_good() noexcept;
 
 // Returns how often a waiting loop may read a word in shared memory before it must make progress on everything else:
 // for a microsecond or so if this process has its own core, hardly at all if processes outnumber cores.
@@ -89,7 +91,9 @@ struct Progress {
   int polled_waits = 0;
   int sleeping_waits = 0;
   int waiting_threads = 0;  // accessed by std::atomic_ref
-  int own_cores = 1;        // share of the node's cores, or the number of usable cores if that is smaller
+  // Share of the cores that the node's processes may use together, or the number of usable cores if that is smaller;
+  // accessed by std::atomic_ref.
+  int own_cores = 1;
   // Multiplies the intervals after which a wait polls again. Each poll is short, but the polls of hundreds of processes
   // on one core add up.
   double patience = 1;
@@ -115,8 +119,14 @@ alignas(64) inline constinit std::atomic<int> waiting_on_channels{0};
 void begin_progress();
 
 void set_spin_limits() noexcept;
-// Called once the engine exists, before set_spin_limits().
-void count_cores() noexcept;
+// Number of the node's cores.
+[[nodiscard]] int online_cores() noexcept;
+// Sets own_cores and patience for processes that share these cores.
+void count_cores(int processes, int cores) noexcept;
+// Returns own_cores. Threads: any.
+[[nodiscard]] inline int own_cores() noexcept {
+  return std::atomic_ref(progress.own_cores).load(std::memory_order_relaxed);
+}
 
 // Paces one waiting loop, which calls pause() after each round. A wait that becomes long is counted
 // (base/counters.hpp).

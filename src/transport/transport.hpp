@@ -245,14 +245,23 @@ class Transport {
   // none.
   virtual std::span<SharedWord> shared_words(int /*proc*/) { return {}; }
 
+  // One bit for each CPU. All bits are set if the CPUs are not known, or if there are further ones.
+  using CpuBits = std::array<std::uint64_t, 16>;
   // Tells the other processes on the node to which CPUs this one is confined, with a nonzero number that identifies the
-  // set; returns how many processes on the node, including this one, have reported the same number, and whether all
-  // have reported one.
+  // set. The result counts processes on the node that have not left MPI, including this one.
   struct CpuSharers {
-    int processes = 1;
-    bool all_reported = true;
+    int processes = 1;         // they have reported the same number
+    bool all_reported = true;  // all have reported a number
+    std::uint64_t all = 0;     // changes if a process reports another set, or leaves
   };
-  virtual CpuSharers tell_cpus(std::uint64_t /*cpus*/) noexcept { return {}; }
+  virtual CpuSharers tell_cpus(std::uint64_t /*number*/, const CpuBits& /*cpus*/) noexcept { return {}; }
+  // Returns the number of processes on the node that have reported their CPUs and have not left MPI, and the CPUs that
+  // they may use together. No processes: the transport does not know.
+  struct CpusTogether {
+    int processes = 0;
+    CpuBits cpus{};
+  };
+  [[nodiscard]] virtual CpusTogether cpus_together() noexcept { return {}; }
 
   // Returns the memory in which that process stages data for others, mapped in this process: all processes see the same
   // bytes, and each has equally much of this memory. Empty if there is none. A process that calls this for itself gets

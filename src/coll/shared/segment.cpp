@@ -108,7 +108,7 @@ Task Segment::open(Sharing part) {
                                      : path_of(procs[0], location.number),
                               bytes));
   }
-  std::uint64_t facts = (open ? kOpen : 0) | (p2p::node_oversubscribed() ? kOversubscribed : 0);
+  std::uint64_t facts = (open ? kOpen : 0) | (p2p::node_oversubscribed_for_good() ? kOversubscribed : 0);
   Task agreeing = comm::and_reduce(members, &facts, 1);
   HR_CO_TRY(co_await agreeing);
   if (rank_ == 0 && location.number != kNoFile) file.unlink();
@@ -116,6 +116,8 @@ Task Segment::open(Sharing part) {
     sharing_ = part == Sharing::kFlagLines ? Sharing::kNone : Sharing::kFlagLines;
   } else if (part == Sharing::kFlagLines) {
     oversubscribed_ = (facts & kOversubscribed) != 0;
+    // Only now has this process heard of all members, and of the CPUs on which they run.
+    looks_ = p2p::spins_before_progress();
     if (oversubscribed_) cut_data_slots(kDataSlotsOversubscribed);
     blocks_ = reinterpret_cast<Block*>(file.data());
   } else {

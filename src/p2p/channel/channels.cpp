@@ -97,7 +97,7 @@ bool offer() {
   }
   const auto chosen = static_cast<int>(knobs().channels);
   // There is one channel per thread that can run concurrently, in addition to channel 0.
-  const int suitable = progress.own_cores == 1 ? 1 : progress.own_cores + 1;
+  const int suitable = own_cores() == 1 ? 1 : own_cores() + 1;
   const int wanted = std::min(chosen != 0 ? chosen : suitable, kMost);
   if (host != nullptr) state.on_host = std::min(wanted, host->most_channels() + 1);
   if (state.on_host > 1) {

@@ -83,8 +83,7 @@ void nap(double seconds) noexcept {
 void pause_after_test() {
   ++tests.calls;
   if (tests.calls % kLookAtOthers == 0) static_cast<void>(progress_others());
-  if (tests.calls % kTestsBetweenPauses == 0 && (cores_are_shared() || progress.own_cores <= 1 || is_loaded()))
-    give_way();
+  if (tests.calls % kTestsBetweenPauses == 0 && (cores_are_shared() || own_cores() <= 1 || is_loaded())) give_way();
 }
 
 void Pace::begin_long(int process) noexcept {

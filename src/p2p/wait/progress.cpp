@@ -241,19 +241,24 @@ bool node_oversubscribed() noexcept {
   return is_crowded();
 }
 
+bool node_oversubscribed_for_good() noexcept {
+  shared_cpus::look_again();
+  return is_crowded();
+}
+
 bool cores_are_shared() noexcept {
-  return is_crowded() || waiting_elsewhere() + waiting_on_channels.load(std::memory_order_relaxed) > progress.own_cores;
+  return is_crowded() || waiting_elsewhere() + waiting_on_channels.load(std::memory_order_relaxed) > own_cores();
 }
 
 bool channels::may_outnumber_cores() noexcept {
-  return waiting_elsewhere() + counters::threads_with_parts() > progress.own_cores;
+  return waiting_elsewhere() + counters::threads_with_parts() > own_cores();
 }
 
 unsigned spins_before_progress() noexcept { return node_oversubscribed() ? kLooksShared : kLooksAlone; }
 
 void begin_progress() {
   progress = {};
-  count_cores();
+  count_cores(engine()->processes_on_node, online_cores());
   shared_cpus::look();
   set_spin_limits();
 }
@@ -268,13 +273,13 @@ void set_spin_limits() noexcept {
   progress.calls_before_pause = shared ? kAsksShared : loaded ? kAsksBesideLoad : kAsksAlone;
 }
 
-void count_cores() noexcept {
-  const auto online = std::max<long>(::sysconf(_SC_NPROCESSORS_ONLN), 1);
-  const int share = std::max(static_cast<int>(online) / engine()->processes_on_node, 1);
+int online_cores() noexcept { return static_cast<int>(std::max<long>(::sysconf(_SC_NPROCESSORS_ONLN), 1)); }
+
+void count_cores(int processes, int cores) noexcept {
+  const int share = std::max(cores / processes, 1);
   const int allowed = static_cast<int>(topo::allowed_cpus().size());
-  progress.own_cores = allowed == 0 ? share : std::min(share, allowed);
-  progress.patience =
-      std::clamp(static_cast<double>(engine()->processes_on_node) / static_cast<double>(online), 1.0, kMostPatience);
+  std::atomic_ref(progress.own_cores).store(allowed == 0 ? share : std::min(share, allowed), std::memory_order_relaxed);
+  progress.patience = std::clamp(static_cast<double>(processes) / cores, 1.0, kMostPatience);
 }
 
 void Backoff::begin_thread() noexcept {
@@ -314,7 +319,7 @@ void Backoff::pause_longer() {
   shared_cpus::look();
   const bool shared = is_shared();
   const bool loaded = is_loaded();
-  const unsigned past = rounds_ - progress.spin_rounds;
+  const unsigned past = rounds_ - std::min(rounds_, progress.spin_rounds);  // the look may have raised the limit
   const unsigned spins = shared || loaded || knobs().spin_rounds != 0 ? 0 : kSpinAlone;
   if (past < spins && past % kLookEvery != 0) {
     spin_pause();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <string>
 
@@ -18,6 +19,8 @@
 namespace hr::p2p::shared_cpus {
 namespace {
 
+using transport::Transport;
+
 // Time for which a result is valid: other processes change their CPUs at any time.
 constexpr double kHolds = 20e-3;
 // The same until all processes have reported their CPUs.
@@ -29,15 +32,51 @@ std::uint64_t number_of(const topo::CpuSet& cpus) noexcept {
   return number == 0 ? 1 : number;
 }
 
-transport::Transport::CpuSharers sharers(const topo::CpuSet& cpus) noexcept {
-  transport::Transport::CpuSharers most;
-  const std::uint64_t number = number_of(cpus);
-  for (transport::Transport* each : engine()->transports) {
-    const auto [processes, all_reported] = each->tell_cpus(number);
-    most.processes = std::max(most.processes, processes);
-    most.all_reported = most.all_reported && all_reported;
+Transport::CpuBits bits_of(const topo::CpuSet& cpus) noexcept {
+  Transport::CpuBits bits{};
+  constexpr std::size_t kBits = 64;
+  if (cpus.empty() || cpus.back() >= kBits * bits.size()) {
+    bits.fill(~std::uint64_t{0});
+    return bits;
   }
-  return most;
+  for (const unsigned cpu : cpus) bits[cpu / kBits] |= std::uint64_t{1} << (cpu % kBits);
+  return bits;
+}
+
+// Returns 0 if the number is not known.
+int number_in(const Transport::CpuBits& bits) noexcept {
+  std::size_t number = 0;
+  for (const std::uint64_t word : bits) number += static_cast<std::size_t>(std::popcount(word));
+  return number == 64 * bits.size() ? 0 : static_cast<int>(number);
+}
+
+Transport::CpuSharers tell(const topo::CpuSet& cpus) noexcept {
+  Transport::CpuSharers found;
+  const std::uint64_t number = number_of(cpus);
+  const Transport::CpuBits bits = bits_of(cpus);
+  for (Transport* each : engine()->transports) {
+    const auto [processes, all_reported, all] = each->tell_cpus(number, bits);
+    found.processes = std::max(found.processes, processes);
+    found.all_reported = found.all_reported && all_reported;
+    found.all += all;
+  }
+  if (cpus.empty()) found.processes = 1;
+  return found;
+}
+
+// Compares the processes with the CPUs that they may use together, and sets the pace of waits accordingly.
+void count_all() noexcept {
+  int processes = engine()->processes_on_node;
+  int cpus = online_cores();
+  for (Transport* each : engine()->transports) {
+    const Transport::CpusTogether together = each->cpus_together();
+    const int usable = number_in(together.cpus);
+    if (usable == 0 || static_cast<long>(together.processes) * cpus <= static_cast<long>(processes) * usable) continue;
+    processes = together.processes;
+    cpus = usable;
+  }
+  progress.shared_cpus.crowded = processes > cpus;
+  count_cores(processes, cpus);
 }
 
 // Reports, in one process on the node, ranks that share CPUs although the node has one for each.
@@ -62,12 +101,26 @@ bool look() noexcept {
   const double now = now_seconds();
   if (engine() == nullptr || now < found.until) return found.outnumbered;
   const topo::CpuSet cpus = topo::allowed_cpus();
-  const auto [processes, all_reported] = cpus.empty() ? transport::Transport::CpuSharers{} : sharers(cpus);
-  found.until = now + (all_reported ? kHolds * progress.patience : kHoldsAtStart);
-  const bool outnumbered = processes > static_cast<int>(cpus.size());
-  std::atomic_ref(found.outnumbered).store(outnumbered, std::memory_order_relaxed);
-  if (outnumbered) note(cpus, processes);
+  const Transport::CpuSharers sharers = tell(cpus);
+  found.all_reported = sharers.all_reported;
+  if (sharers.all_reported && sharers.all != found.all) {
+    found.all = sharers.all;
+    count_all();
+  }
+  found.until = now + (sharers.all_reported ? kHolds * progress.patience : kHoldsAtStart);
+  const bool confined = sharers.processes > 1 && sharers.processes > static_cast<int>(cpus.size());
+  if (confined) note(cpus, sharers.processes);
+  const bool outnumbered = confined || found.crowded;
+  if (outnumbered != found.outnumbered) {
+    std::atomic_ref(found.outnumbered).store(outnumbered, std::memory_order_relaxed);
+    set_spin_limits();
+  }
   return outnumbered;
+}
+
+bool look_again() noexcept {
+  if (!progress.shared_cpus.all_reported) progress.shared_cpus.until = 0;
+  return look();
 }
 
 }  // namespace hr::p2p::shared_cpus

@@ -54,9 +54,10 @@ struct Doorbell {
   std::atomic<std::uint64_t> pid_probe_address;
   std::atomic<std::uint64_t> pid_probe;
   std::atomic<std::uint32_t> left;  // nonzero: the owner receives no more messages
-  std::atomic<std::uint64_t> cpus;  // number of the set of the owner's CPUs (Transport::tell_cpus())
+  std::atomic<std::uint64_t> cpus;  // number of the set of the owner's CPUs (Transport::tell_cpus()); 0: not reported
   // Number of channels that the owner uses (Transport::offer_channels()); does not change once its job communicates.
   std::atomic<std::uint32_t> channels;
+  std::atomic<std::uint64_t> cpu_bits[16];  // the set itself, written before its number
   // Two bitmaps of words() words each follow: `connected`, then `pending`.
 
   static std::size_t words(int processes) noexcept { return (static_cast<std::size_t>(processes) + 63) / 64; }

@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "base/buffered.hpp"
@@ -189,7 +190,8 @@ class alignas(kCacheLine) Shm : public Transport {
   Status get(int proc, const RemoteKey* key, std::span<const RemotePart> parts, Operation* done) override;
   Status put(int proc, const RemoteKey* key, std::span<const RemotePart> parts, Operation* done) override;
   std::span<SharedWord> shared_words(int proc) override { return segment_.words(local(proc)); }
-  CpuSharers tell_cpus(std::uint64_t cpus) noexcept override;
+  CpuSharers tell_cpus(std::uint64_t number, const CpuBits& cpus) noexcept override;
+  [[nodiscard]] CpusTogether cpus_together() noexcept override;
   std::span<std::byte> staging(int proc) override;
   [[nodiscard]] int most_channels() const noexcept override { return segment_.sizes().channels; }
   void offer_channels(int number) noexcept override {
@@ -523,14 +525,33 @@ bool Shm::progress() {
   return moved;
 }
 
-transport::Transport::CpuSharers Shm::tell_cpus(std::uint64_t cpus) noexcept {
-  bell_->cpus.store(cpus, std::memory_order_relaxed);
-  CpuSharers found{0, true};
+transport::Transport::CpuSharers Shm::tell_cpus(std::uint64_t number, const CpuBits& cpus) noexcept {
+  static_assert(std::extent_v<decltype(Doorbell::cpu_bits)> == std::tuple_size_v<CpuBits>);
+  if (bell_->cpus.load(std::memory_order_relaxed) != number) {
+    for (std::size_t word = 0; word < cpus.size(); ++word)
+      bell_->cpu_bits[word].store(cpus[word], std::memory_order_relaxed);
+    bell_->cpus.store(number, std::memory_order_release);
+  }
+  CpuSharers found{0, true, 0};
   for (int process = 0; process < processes(); ++process) {
     const Doorbell& bell = *segment_.doorbell(process);
+    if (bell.left.load(std::memory_order_relaxed) != 0) continue;
     const std::uint64_t its = bell.cpus.load(std::memory_order_relaxed);
-    found.processes += its == cpus && bell.left.load(std::memory_order_relaxed) == 0;
+    found.processes += its == number;
     found.all_reported = found.all_reported && its != 0;
+    found.all += its * (2 * static_cast<std::uint64_t>(process) + 1);
+  }
+  return found;
+}
+
+transport::Transport::CpusTogether Shm::cpus_together() noexcept {
+  CpusTogether found;
+  for (int process = 0; process < processes(); ++process) {
+    const Doorbell& bell = *segment_.doorbell(process);
+    if (bell.left.load(std::memory_order_relaxed) != 0 || bell.cpus.load(std::memory_order_acquire) == 0) continue;
+    ++found.processes;
+    for (std::size_t word = 0; word < found.cpus.size(); ++word)
+      found.cpus[word] |= bell.cpu_bits[word].load(std::memory_order_relaxed);
   }
   return found;
 }
