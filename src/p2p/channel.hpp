@@ -29,8 +29,9 @@
 // called MPI_Finalize.
 //
 // Progress: a wait polls its channel, and occasionally all others (channel 0 under its lock, which it only tries to
-// take). Channel 0 polls the others in a hook. A sleeping thread is woken by its channel's doorbell, and checks the
-// others at the end of each short sleep.
+// take). Channel 0 polls the others in a hook. A sleeping thread is woken by its channel's doorbell, which a thread of
+// this process rings as well if it completes what another one waits for: by a message to this process itself, or by
+// MPI_Cancel. It checks the other channels at the end of each short sleep.
 //
 // Owner: p2p/, from the first at() to close(). Threads: all member functions take the channel's lock themselves.
 // Order of locks: a thread that holds a channel's lock may wait for the library lock; one that holds the library lock
@@ -372,6 +373,11 @@ class Channel {
   bool flush(Peer& peer);
   bool flush_busy();
   bool poll();
+  // Call after an operation or a probe may have become complete outside of poll(): wakes the threads that sleep.
+  void wake_sleepers() noexcept {
+    if (sleepers_ != 0) [[unlikely]]
+      transport_->wake();
+  }
   // The process on which a wait depends: that of the request, or that behind a source rank in a communicator.
   struct Awaited {
     const Request* request;

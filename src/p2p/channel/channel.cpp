@@ -204,6 +204,7 @@ Status Channel::cancel(Request& request) {
   } else if (request.phase_ == Phase::kWaiting) {
     ask_to_cancel(operation);
   }
+  wake_sleepers();  // the thread that waits for the request
   return kOk;
 }
 
@@ -237,7 +238,7 @@ bool Channel::try_end_unanswered() {
   for (const Unanswered& each : left) arrive_cancelled(each.proc, each.cookie);
   std::erase_if(unanswered_, ended);
   has_unanswered_.store(!unanswered_.empty(), std::memory_order_relaxed);
-  if (!left.empty() && sleepers_ != 0) transport_->wake();
+  if (!left.empty()) wake_sleepers();
   lock_.unlock();
   return !left.empty();
 }
@@ -324,8 +325,7 @@ bool Channel::poll() {
     moved |= end_engine_moves();
   if (moved) {
     moves_.store(moves_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    if (sleepers_ != 0) [[unlikely]]
-      transport_->wake();
+    wake_sleepers();
   }
   return moved;
 }
@@ -498,7 +498,7 @@ bool Channel::try_end(std::uint32_t context, Status why) {
     set_detail(std::string(text));
     finish(*each, completion);
   }
-  if (sleepers_ != 0) transport_->wake();
+  wake_sleepers();
   lock_.unlock();
   return true;
 }

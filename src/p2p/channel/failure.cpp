@@ -76,7 +76,7 @@ bool Channel::try_fail(std::span<const int> failed) {
     }
     finish(*each, completion);
   }
-  if (sleepers_ != 0) transport_->wake();
+  wake_sleepers();
   lock_.unlock();
   return true;
 }

@@ -85,7 +85,8 @@ void Channel::fetch(ChannelOperation& operation, int from, const Envelope& envel
     const std::size_t fits = std::min(send->bytes, operation.bytes);
     fill_from(*send, operation, envelope);
     channel::tell_ended(from, envelope.tag, fits, kOk);
-    return finish_send(*send);
+    finish_send(*send);
+    return wake_sleepers();
   }
   const std::size_t fits = std::min(bytes, operation.bytes);
   Completion completion = received(envelope, bytes, operation.bytes);

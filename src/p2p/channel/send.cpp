@@ -213,7 +213,8 @@ void Channel::begin_send(Peer& to, ChannelOperation& operation) {
       channel::tell_ended(own_, envelope.tag, std::min(operation.bytes, receive->operation_->bytes), kOk);
     }
     fill_from(operation, *receive->operation_, envelope);
-    return finish_send(operation);
+    finish_send(operation);
+    return wake_sleepers();
   }
   channel::tell_unexpected(envelope, operation.bytes);
   Unexpected* message = make_unexpected(kept ? operation.bytes : 0);
@@ -225,6 +226,7 @@ void Channel::begin_send(Peer& to, ChannelOperation& operation) {
   if (kept && operation.bytes != 0) std::memcpy(message->payload, operation.data, operation.bytes);
   here.keep(message);
   if (kept) finish_send(operation);
+  wake_sleepers();  // a thread that probes
 }
 
 // Sends a short message of contiguous data if nothing waits in front of it; false if it has not been sent.
