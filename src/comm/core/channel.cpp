@@ -114,8 +114,11 @@ p2p::Channel* open(const Communicator& comm, unsigned number) {
   return channel;
 }
 
-// Decides between channel 0, one other channel, and several. Threads: library lock.
+// Decides between channel 0, one other channel, and several. A call that has found the communicator valid may have
+// waited for the library lock while it was revoked. Threads: library lock.
 void decide(Communicator& comm) {
+  // A revocation ends operations on known channels. On channel 0, a call finds the communicator revoked.
+  if (is_revoked(comm)) return comm.channel_known_.store(true, std::memory_order_release);
   const std::uint32_t number = number_of(comm);
   const unsigned choices = choices_of(comm);
   const bool offers = p2p::channels::offered_by(boot::identity().rank) > 1 || p2p::channels::offered_over_hosts() > 1;

@@ -127,6 +127,7 @@ Channel* at(int number, bool over_hosts) {
       made->close();
       return nullptr;
     }
+    static_cast<void>(made->try_fail(failed_processes()));  // no other thread has its lock
     slot = std::move(made);
     if (!std::exchange(state.hooked, true)) add_hook(on_round, nullptr);
   }

@@ -30,6 +30,7 @@ Channel::Queues* Channel::make_queues(std::uint32_t context) {
   if (context >= kMostContexts) return nullptr;
   if (context >= queues_.size()) queues_.resize(std::size_t{context} + 1);
   queues_[context] = std::make_unique<Queues>(ApartAccounts{&counts_});
+  if (failures_ != 0) queues_[context]->look_for_failures();  // try_fail() has told only the others
   return queues_[context].get();
 }
 
