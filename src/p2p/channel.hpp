@@ -456,9 +456,9 @@ bool offer();
 // Returns the number of channels that this process offers for communicators over several hosts, at least 1. Their
 // members agree on the lowest (comm/context.hpp).
 [[nodiscard]] int offered_over_hosts() noexcept;
-// Returns the channel, opened on first use, with paths to other hosts if `over_hosts`; null, with the reason in the
-// detail, if there is no memory or no descriptor. Threads: library lock.
-Channel* at(int number, bool over_hosts);
+// Returns the channel, opened on first use, with paths to other hosts if `over_hosts`. Ends the job with the reason if
+// there is no memory or no descriptor. Threads: library lock.
+Channel& at(int number, bool over_hosts);
 // Sets the function that asks another process to open a channel: a process answers no messages of a channel that it has
 // not opened. Threads: library lock.
 void ask_with(void (*ask)(int proc, int number)) noexcept;

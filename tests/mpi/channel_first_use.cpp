@@ -93,13 +93,15 @@ void failed() {
   if (rank == 1) cut_network();
   int value = -1;
   CHECK_CLASS(MPI_Recv(&value, 1, MPI_INT, 1 - rank, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE), MPIX_ERR_PROC_FAILED);
-  for (const MPI_Comm comm : {comms[2], comms[1]}) {
+  // The channel learns of the failure while this call waits.
+  CHECK_CLASS(MPI_Recv(&value, 1, MPI_INT, 1 - rank, 2, comms[0], MPI_STATUS_IGNORE), MPIX_ERR_PROC_FAILED);
+  for (const MPI_Comm comm : {comms[1], comms[2]}) {
     MPI_Request request;
+    CHECK_CLASS(MPI_Send(&rank, 1, MPI_INT, 1 - rank, 3, comm), MPIX_ERR_PROC_FAILED);
     CHECK_OK(MPI_Irecv(&value, 1, MPI_INT, 1 - rank, 3, comm, &request));
     CHECK_CLASS(MPI_Wait(&request, MPI_STATUS_IGNORE), MPIX_ERR_PROC_FAILED);
     CHECK_CLASS(MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, 3, comm, MPI_STATUS_IGNORE), MPIX_ERR_PROC_FAILED);
     CHECK_CLASS(MPI_Probe(1 - rank, 3, comm, MPI_STATUS_IGNORE), MPIX_ERR_PROC_FAILED);
-    CHECK_CLASS(MPI_Send(&rank, 1, MPI_INT, 1 - rank, 3, comm), MPIX_ERR_PROC_FAILED);
   }
   CHECK_EQ(value, -1);
   while (rank == 1) ::pause();  // the end of rank 0 ends the job

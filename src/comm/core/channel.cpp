@@ -1,8 +1,6 @@
 // The channels that a communicator uses.
 #include "p2p/channel.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -99,19 +97,13 @@ unsigned choices_of(const Communicator& comm) {
 }
 
 p2p::Channel* open(const Communicator& comm, unsigned number) {
-  p2p::Channel* const channel = p2p::channels::at(static_cast<int>(number), is_over_hosts(comm));
-  if (channel == nullptr) {
-    // The other members will use the channel, so this process cannot reach them.
-    log::write(log::Level::kError, "channel %u cannot be opened: %s (HEADRACE_CHANNELS=1 uses none)", number,
-               take_detail().c_str());
-    ::_exit(1);
-  }
+  p2p::Channel& channel = p2p::channels::at(static_cast<int>(number), is_over_hosts(comm));
   p2p::channels::tidy_with(release_kept);
   p2p::channels::find_members_with([](const Object& communicator, int source) {
     const Group& peers = static_cast<const Communicator&>(communicator).peers();
     return source < peers.size() ? peers.proc(source) : -1;
   });
-  return channel;
+  return &channel;
 }
 
 // Decides between channel 0, one other channel, and several. A call that has found the communicator valid may have

@@ -1,6 +1,7 @@
 // The channels of the process.
 #include <algorithm>
 #include <array>
+#include <string>
 
 #include "base/dropped.hpp"
 #include "base/knobs.hpp"
@@ -69,6 +70,13 @@ int network_offer(int wanted) {
   return number;
 }
 
+// Ends the job: other processes use the channel as well, and would wait for ever for this one.
+[[noreturn]] void give_up(int number) {
+  boot::abort(1, "channel " + std::to_string(number) + " cannot be opened: " + take_detail() +
+                     "; give this process more memory or files (ulimit -n), or let threads share one lock "
+                     "(HEADRACE_CHANNELS=1)");
+}
+
 }  // namespace
 
 bool poll() {
@@ -119,20 +127,17 @@ int offered_by(int proc) noexcept {
 
 int offered_over_hosts() noexcept { return state.on_network; }
 
-Channel* at(int number, bool over_hosts) {
+Channel& at(int number, bool over_hosts) {
   auto& slot = state.open[static_cast<std::size_t>(number)];
   if (slot == nullptr) {
     auto made = std::make_unique<Channel>(number);
-    if (!made->open(state.host != nullptr ? *state.host : *state.network).ok()) {
-      made->close();
-      return nullptr;
-    }
+    if (!made->open(state.host != nullptr ? *state.host : *state.network).ok()) give_up(number);
     static_cast<void>(made->try_fail(failed_processes()));  // no other thread has its lock
     slot = std::move(made);
     if (!std::exchange(state.hooked, true)) add_hook(on_round, nullptr);
   }
-  if (over_hosts && !slot->is_over(*state.network) && !slot->join(*state.network).ok()) return nullptr;
-  return slot.get();
+  if (over_hosts && !slot->is_over(*state.network) && !slot->join(*state.network).ok()) give_up(number);
+  return *slot;
 }
 
 void ask_with(void (*ask)(int, int)) noexcept { ask_other = ask; }
@@ -146,7 +151,7 @@ void open_for(int from, std::uint64_t number, bool over_hosts) {
   const int own = over_hosts ? state.on_network : state.on_host;
   if (number == 0 || number >= static_cast<std::uint64_t>(own))
     return drop_message(from, "it asks for a channel that this process does not offer");
-  if (at(static_cast<int>(number), over_hosts) == nullptr) static_cast<void>(take_detail());
+  static_cast<void>(at(static_cast<int>(number), over_hosts));
 }
 
 void end(int number, std::uint32_t context, Status why) {
