@@ -159,7 +159,7 @@ AS_HOSTS_LABELS := $(shell sed -n "s/^not_as_hosts='\(.*\)'/\1/p" scripts/run-ti
 SANITIZERS ?= asan tsan
 SANITIZE_WITHOUT := bench|codegen|course|docs|compat|mpich|fortran|install|mpi4py|namespaces|offload|tuning
 # Tests for the thread sanitizer: those of data that threads share. It does not see fences, or accesses by other processes.
-SANITIZE_TSAN := thread|progress|at_once|yielding|concurrent|stress|marks|^unit_(base|p2p|comm|boot|launcher|transport)
+SANITIZE_TSAN := thread|progress|at_once|mpi_channel|mpi_events_channel|rma_direct|polling_direct|yielding|concurrent|stress|marks|^unit_(base|p2p|comm|boot|launcher|transport)
 
 sanitize: packages test-packages $(VENV)/.ready
 	@status=0; PATH="$(CURDIR)/$(VENV)/bin:$$PATH"; export PATH; \
