@@ -29,9 +29,10 @@
 // called MPI_Finalize.
 //
 // Progress: a wait polls its channel, and occasionally all others (channel 0 under its lock, which it only tries to
-// take). Channel 0 polls the others in a hook. A sleeping thread is woken by its channel's doorbell, which a thread of
-// this process rings as well if it completes what another one waits for: by a message to this process itself, or by
-// MPI_Cancel. It checks the other channels at the end of each short sleep.
+// take). Channel 0 polls the others in a hook; a progress thread that finds nothing to do rests between its rounds
+// (progress_thread.hpp). A sleeping thread is woken by its channel's doorbell, which a thread of this process rings as
+// well if it completes what another one waits for: by a message to this process itself, or by MPI_Cancel. It checks the
+// other channels at the end of each short sleep.
 //
 // Owner: p2p/, from the first at() to close(). Threads: all member functions take the channel's lock themselves.
 // Order of locks: a thread that holds a channel's lock may wait for the library lock; one that holds the library lock
@@ -56,12 +57,18 @@
 #include "layout/view.hpp"
 #include "p2p/match/matching.hpp"
 #include "p2p/p2p.hpp"
+#include "p2p/progress_thread.hpp"
 #include "p2p/request.hpp"
 #include "transport/transport.hpp"
 
 namespace hr::p2p {
 
 class Channel;
+
+namespace channels {
+// Wakes a progress thread that rests. Threads: any.
+void end_rest();
+}  // namespace channels
 
 // Data of a message. `view`: its description if it is not contiguous host memory that the driver does not know, else
 // null.
@@ -377,6 +384,11 @@ class Channel {
   void wake_sleepers() noexcept {
     if (sleepers_ != 0) [[unlikely]]
       transport_->wake();
+  }
+  // Call once an operation that the program may leave to a progress thread has begun: wakes the thread if it rests.
+  static void end_rest(const Request& begun) {
+    if (!begun.complete() && progress_thread::is_resting()) [[unlikely]]
+      channels::end_rest();
   }
   // The process on which a wait depends: that of the request, or that behind a source rank in a communicator.
   struct Awaited {

@@ -56,6 +56,8 @@ void wake_waiting() noexcept;
 
 // True if pending work can complete without an incoming message.
 [[nodiscard]] bool needs_polling() noexcept;
+// True if one hook is all such work.
+[[nodiscard]] bool needs_one_hook() noexcept;
 
 // A polled wait, held while its owner has pending work.
 class PolledWait {

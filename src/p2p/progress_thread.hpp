@@ -42,8 +42,20 @@ void attend(Attention attention) noexcept;
 [[nodiscard]] bool starved() noexcept;
 // Counts a round of the thread, or a part of a long copy, which counts as one. Does nothing if another thread calls it.
 void count_round() noexcept;
-// Wakes a watching thread that sleeps, for work that no message announces; it then continues to poll.
+// Wakes a thread that watches and sleeps, or rests, for work that no message announces; it then continues to poll.
 void wake() noexcept;
+
+// Work that has a hook for as long as it exists, because no doorbell rings for it. If it is all that needs polling, the
+// thread rests for a part of the time for which nothing has moved. Threads: library lock.
+struct SeldomPolled {
+  bool (*round)() = nullptr;      // makes a round, which the hook may omit; true if something moved
+  unsigned (*moves)() = nullptr;  // returns a number that changes if any thread moves something
+};
+// Sets this work, of which there is one; an empty one if it has ended. Threads: library lock.
+void poll_seldom(const SeldomPolled& work) noexcept;
+// True if the thread rests. A call that begins such work then calls wake(). A rest that begins at the same moment is
+// not ended, but it is short. Threads: any.
+[[nodiscard]] bool is_resting() noexcept;
 // Ends the thread, and waits for its end with the lock released; may be called repeatedly.
 void stop() noexcept;
 

@@ -1,16 +1,25 @@
-// Threads of rank 0 that sleep on channels: what another thread of the process completes wakes them at once.
+// Threads that sleep while channels are open, one case per run.
 //
-// All threads share one core, so each of them sleeps for a part of the time that it has waited, up to 50 ms. A thread
+// self: what another thread of rank 0 completes wakes the threads that sleep on channels at once. All threads share one core, so each of them sleeps for a part of the time that it has waited, up to 50 ms. A thread
 // that nobody wakes notices what has happened at the end of such a sleep: after 25 ms on average.
+//
+// quiet: a progress thread rests while nothing moves, and still makes progress for a program that computes.
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <csignal>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <mutex>
+#include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -95,6 +104,13 @@ const std::array<Kind, 5> kKinds = {{
      wait_for_cancelled, cancel, nothing},
 }};
 
+// Time itself is the condition for which these tests wait: sleeps become longer as it passes.
+void pass_time(double seconds) {
+  std::mutex mutex;
+  std::unique_lock<std::mutex> lock(mutex);
+  std::condition_variable().wait_for(lock, std::chrono::duration<double>(seconds), [] { return false; });
+}
+
 // Returns the mean time, in seconds, between the call that ends a wait and the end of the wait, for each kind.
 std::array<double, kKinds.size()> late() {
   std::vector<Waiter> waiters(kKinds.size() * kEach);
@@ -109,10 +125,7 @@ std::array<double, kKinds.size()> late() {
       waiter.ended = MPI_Wtime();
     });
   }
-  // Time itself is the condition: sleeps become longer as it passes.
-  std::mutex mutex;
-  std::unique_lock<std::mutex> lock(mutex);
-  std::condition_variable().wait_for(lock, std::chrono::duration<double>(kWait), [] { return false; });
+  pass_time(kWait);
   std::array<double, kKinds.size()> sums{};
   for (std::size_t i = 0; i < waiters.size(); ++i) {
     const double before = MPI_Wtime();
@@ -133,13 +146,7 @@ void share_core() {
   if (::sched_setaffinity(0, sizeof one, &one) != 0) std::perror("sched_setaffinity");
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  share_core();
-  int provided = 0;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
-  CHECK_EQ(provided, MPI_THREAD_MULTIPLE);
+void self() {
   std::array<bool, kKinds.size()> soon{};
   if (check::world_rank() != 0) soon.fill(true);
   // Beside a load, a thread that has been woken may have to wait for the core.
@@ -151,5 +158,69 @@ int main(int argc, char** argv) {
     }
   }
   for (std::size_t i = 0; i < kKinds.size(); ++i) CHECK(soon[i]);
+}
+
+// Returns how often the progress thread of this process has left its core; -1: there is no such thread.
+long switches() {
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::string name, word;
+    std::getline(std::ifstream(task.path() / "comm"), name);
+    if (name != "mpi progress") continue;
+    long sum = 0, number = 0;
+    std::ifstream status(task.path() / "status");
+    while (status >> word) {
+      if (word.ends_with("voluntary_ctxt_switches:") && status >> number) sum += number;
+    }
+    return sum;
+  }
+  return -1;
+}
+
+std::atomic<bool> has_arrived{false};
+
+void quiet() {
+  constexpr double kIdle = 0.6;  // after which rests have their greatest length, 10 ms
+  constexpr double kCounted = 0.5;
+  constexpr long kFew = 500;
+  constexpr int kCount = 1 << 20;
+  const int rank = check::world_rank();
+  MPI_Comm comm;
+  CHECK_OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+  int own = static_cast<int>(::getpid()), other = -1;
+  CHECK_OK(MPI_Sendrecv(&own, 1, MPI_INT, 1 - rank, 1, &other, 1, MPI_INT, 1 - rank, 1, comm, MPI_STATUS_IGNORE));
+  pass_time(kIdle);
+  const long before = switches();
+  CHECK(before >= 0);
+  pass_time(kCounted);
+  const long counted = switches() - before;
+  std::printf("rank %d: the progress thread has run %ld times in %.1f s\n", rank, counted, kCounted);
+  CHECK(counted < kFew);
+  // Rank 0 is outside MPI until rank 1 has the whole message.
+  std::signal(SIGUSR1, [](int) { has_arrived = true; });
+  CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
+  std::vector<int> data(kCount, rank == 0 ? 5 : -1);
+  if (rank == 0) {
+    MPI_Request request;
+    CHECK_OK(MPI_Isend(data.data(), kCount, MPI_INT, 1, 2, comm, &request));
+    while (!has_arrived) std::this_thread::yield();
+    CHECK_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+  } else {
+    CHECK_OK(MPI_Recv(data.data(), kCount, MPI_INT, 0, 2, comm, MPI_STATUS_IGNORE));
+    CHECK_EQ(::kill(static_cast<pid_t>(other), SIGUSR1), 0);
+  }
+  check_values(data, 5);
+  CHECK_OK(MPI_Comm_free(&comm));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string_view wanted = argc > 1 ? argv[1] : "";
+  if (wanted == "self") share_core();
+  int provided = 0;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+  CHECK_EQ(provided, MPI_THREAD_MULTIPLE);
+  CHECK(wanted == "self" || wanted == "quiet");
+  wanted == "self" ? self() : quiet();
   MPI_Finalize();
 }

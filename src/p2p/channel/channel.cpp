@@ -279,10 +279,12 @@ Status Channel::start(Request& request) {
   request.active_ = true;
   if (request.is_receive_) {
     begin_receive(operation, here);
+    end_rest(request);
     return kOk;
   }
   if (apart == nullptr) {
     begin_send(*to, operation);
+    end_rest(request);
     return kOk;
   }
   apart->plain = false;

@@ -14,6 +14,7 @@
 #include "p2p/core/steps.hpp"
 #include "p2p/process_failure.hpp"
 #include "p2p/progress.hpp"
+#include "p2p/progress_thread.hpp"
 
 namespace hr::p2p::channels {
 namespace {
@@ -50,6 +51,12 @@ void end_contexts() {
     set_detail(std::string(each.text));
     return state.open[static_cast<std::size_t>(each.number)]->try_end(each.context, each.why);
   });
+}
+
+unsigned moves() {
+  unsigned sum = 0;
+  for (const auto& each : state.open) sum += each != nullptr ? each->moves() : 0;
+  return sum;
 }
 
 bool on_round(void* /*argument*/) { return ++state.rounds % kRounds == 0 && poll(); }
@@ -134,7 +141,10 @@ Channel& at(int number, bool over_hosts) {
     if (!made->open(state.host != nullptr ? *state.host : *state.network).ok()) give_up(number);
     static_cast<void>(made->try_fail(failed_processes()));  // no other thread has its lock
     slot = std::move(made);
-    if (!std::exchange(state.hooked, true)) add_hook(on_round, nullptr);
+    if (!std::exchange(state.hooked, true)) {
+      progress_thread::poll_seldom({poll, moves});
+      add_hook(on_round, nullptr);
+    }
   }
   if (over_hosts && !slot->is_over(*state.network) && !slot->join(*state.network).ok()) give_up(number);
   return *slot;
@@ -180,6 +190,13 @@ bool progress_others() {
   return moved;
 }
 
+// A thread that has the library lock makes progress itself, or lets the progress thread do so.
+void end_rest() {
+  if (!LibraryLock::try_acquire()) return;
+  progress_thread::wake();
+  LibraryLock::release();
+}
+
 bool progress_engine() {
   if (!LibraryLock::try_acquire()) return false;
   const bool moved = p2p::poll();
@@ -199,7 +216,10 @@ void drain() {
 }
 
 void close() {
-  if (std::exchange(state.hooked, false)) remove_hook(on_round, nullptr);
+  if (std::exchange(state.hooked, false)) {
+    remove_hook(on_round, nullptr);
+    progress_thread::poll_seldom({});
+  }
   for (auto& each : state.open) {
     if (each != nullptr) each->close();
     each.reset();

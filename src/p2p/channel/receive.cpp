@@ -228,6 +228,7 @@ Status Channel::ireceive(const ChannelBuffer& data, const Envelope& wanted, cons
   static_cast<void>(describe(*operation, data, false));
   *out = operation->request;
   begin_receive(*operation, *queues(wanted.context));
+  end_rest(*operation->request);
   return kOk;
 }
 
@@ -238,6 +239,7 @@ Status Channel::imreceive(const ChannelBuffer& data, Unexpected* message, const 
   static_cast<void>(describe(*operation, data, false));
   *out = operation->request;
   take_message(*operation, message);
+  end_rest(*operation->request);
   return kOk;
 }
 

@@ -282,6 +282,7 @@ Status Channel::isend(const ChannelBuffer& data, int proc, const Envelope& envel
   }
   *out = operation->request;
   begin_send(*to, *operation);
+  end_rest(*operation->request);
   return kOk;
 }
 
@@ -296,7 +297,9 @@ Status Channel::send_copy(const ChannelBuffer& data, int proc, const Envelope& e
     return status;
   }
   operation->freed = true;
+  const Request& request = *operation->request;
   begin_send(*to, *operation);
+  end_rest(request);
   return kOk;
 }
 
@@ -333,6 +336,7 @@ Status Channel::pair(const ChannelBuffer& out_data, bool copied, int proc, const
   *out = whole->request;
   if (receives) begin_receive(*receive, *queues(wanted.context));
   if (sends) begin_send(*to, *send);
+  end_rest(**out);
   return kOk;
 }
 

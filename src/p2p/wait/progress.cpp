@@ -227,6 +227,11 @@ bool needs_polling() noexcept {
   return progress.polled_waits > 0 || !progress.hooks.empty() || (state != nullptr && !state->busy.empty());
 }
 
+bool needs_one_hook() noexcept {
+  const Engine* state = engine();
+  return progress.polled_waits == 0 && progress.hooks.size() == 1 && (state == nullptr || state->busy.empty());
+}
+
 void wake_waiting() noexcept {
   if (progress.sleeping_waits != 0) engine()->sleeper.wake();
 }

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "base/knobs.hpp"
@@ -31,6 +32,8 @@ constexpr double kLongestNap = 1e-3;
 // Maximum lengths of a sleep. The event that ends a wait for a device or for a word in shared memory rings no doorbell.
 constexpr double kSleepSeconds = 10e-3;
 constexpr double kSleepPolling = 100e-6;
+// Length of a rest, as a part of the time for which nothing has moved.
+constexpr double kPartOfIdle = 1.0 / 50;
 // Maximum number of rounds with progress before the thread checks whether it must stop.
 constexpr int kMostRounds = 16;
 // Number of calls in a row that find no round made by the thread, after which a call makes a round itself.
@@ -49,6 +52,10 @@ struct State {
   std::atomic<Attention> attention{Attention::kNone};
   std::atomic<bool> asleep{false};  // true while a watching thread sleeps; set under the lock
   std::atomic<bool> woken{false};   // wake() or attend() has woken the thread since it fell asleep
+  std::atomic<bool> resting{false};  // true while the thread rests; set under the lock
+  SeldomPolled seldom;               // library lock
+  unsigned moves = 0;                // its moves, as last seen by the thread
+  double moved = 0;                  // time at which the thread saw them change, or was woken
   // The thread writes `rounds`; threads that call take_round() write the others.
   alignas(64) std::atomic<unsigned> rounds{0};
   alignas(64) std::atomic<unsigned> rounds_taken{0};
@@ -66,8 +73,9 @@ void nap(double seconds) noexcept {
   ::nanosleep(&time, nullptr);
 }
 
-bool poll_on() {
-  bool moved = false;
+// `slept`: the hook of work that is polled seldom may not have run for a while.
+bool poll_on(bool slept) {
+  bool moved = slept && state.seldom.round != nullptr && state.seldom.round();
   for (int round = 0; round < kMostRounds && poll(); ++round) {
     moved = true;
     if (LibraryLock::contended()) break;
@@ -75,12 +83,26 @@ bool poll_on() {
   return moved;
 }
 
-// Sleeps, or returns immediately if something has arrived. Called with the lock held, which it releases. True if wake()
-// or attend() ended the sleep.
-bool sleep() {
+// True if the thread may rest. Called with the lock held.
+bool may_rest() noexcept {
+  return state.seldom.moves != nullptr && needs_one_hook() && attention() == Attention::kNone;
+}
+
+// Returns the length of a rest. `last`: time of the last progress by this thread.
+double rest_seconds(double last) {
+  const unsigned moves = state.seldom.moves();
+  const double now = now_seconds();
+  if (moves != std::exchange(state.moves, moves)) state.moved = now;
+  return std::clamp((now - std::max(last, state.moved)) * kPartOfIdle, kSleepPolling, kSleepSeconds);
+}
+
+// Sleeps, or returns immediately if something has arrived. Called with the lock held, which it releases. `last`: time
+// of the last progress by this thread. True if wake() or attend() ended the sleep.
+bool sleep(double last) {
   Sleeper& sleeper = engine()->sleeper;
   const bool polling = needs_polling() || attention() != Attention::kNone;
-  const double seconds = polling ? kSleepPolling : kSleepSeconds;
+  const bool rests = polling && may_rest();
+  const double seconds = rests ? rest_seconds(last) : polling ? kSleepPolling : kSleepSeconds;
   if (!sleeper.can_sleep()) {
     LibraryLock::release();
     nap(kSleepPolling);
@@ -89,25 +111,31 @@ bool sleep() {
   const auto armed = sleeper.arm();
   state.woken.store(false, std::memory_order_relaxed);
   state.asleep.store(armed && state.watches, std::memory_order_relaxed);
+  state.resting.store(armed && rests, std::memory_order_relaxed);
   LibraryLock::release();
   // A stop() before arm() did not wake this sleep.
   if (armed) sleeper.sleep(*armed, stopped() ? 0 : seconds);
   state.asleep.store(false, std::memory_order_relaxed);
-  return state.woken.load(std::memory_order_relaxed);
+  state.resting.store(false, std::memory_order_relaxed);
+  const bool woken = state.woken.load(std::memory_order_relaxed);
+  if (woken) state.moved = now_seconds();
+  return woken;
 }
 
 void watch() {
   double last = now_seconds();
+  bool slept = false;
   while (!stopped()) {
     for (int i = 0; i < kPausesBetweenLooks; ++i) spin_pause();
     // A thread that waits for the lock takes precedence: it may be asleep, and would never get the lock between two
     // rounds.
     const bool free = !LibraryLock::contended() && LibraryLock::try_acquire();
-    if (!free || poll_on() || attention() == Attention::kAwake) last = now_seconds();
+    if (!free || poll_on(std::exchange(slept, false)) || attention() == Attention::kAwake) last = now_seconds();
     if (!free) continue;
     count_round();
     if (now_seconds() - last > kWatchSeconds) {
-      if (sleep()) last = now_seconds();
+      if (sleep(last)) last = now_seconds();
+      slept = true;
     } else {
       LibraryLock::release();
     }
@@ -129,14 +157,14 @@ void stand_in() {
     rest = kShortestNap;
     // If something moved, more messages may follow for which no doorbell rings. A thread that waits for the lock gets
     // it before the next round.
-    if (poll_on()) {
+    if (poll_on(true)) {
       LibraryLock::release();
       last = now_seconds();
     } else if (attention() == Attention::kAwake && now_seconds() - last < kWatchSeconds) {
       LibraryLock::release();
       ::sched_yield();
     } else {
-      static_cast<void>(sleep());
+      static_cast<void>(sleep(last));
     }
   }
 }
@@ -168,7 +196,7 @@ Status launch() {
   // In programs that end without MPI_Finalize, the thread ends before the objects that it uses are destroyed.
   static const int registered = std::atexit(stop);
   static_cast<void>(registered);
-  for (auto* flag : {&state.asleep, &state.woken}) flag->store(false, std::memory_order_relaxed);
+  for (auto* flag : {&state.asleep, &state.woken, &state.resting}) flag->store(false, std::memory_order_relaxed);
   for (auto* count : {&state.rounds, &state.rounds_taken, &state.missed}) count->store(0, std::memory_order_relaxed);
   state.stopping.store(false, std::memory_order_release);
   state.watches = may_watch();
@@ -234,8 +262,12 @@ void count_round() noexcept {
   if (is_this) state.rounds.store(state.rounds.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
+void poll_seldom(const SeldomPolled& work) noexcept { state.seldom = work; }
+
+bool is_resting() noexcept { return state.resting.load(std::memory_order_relaxed); }
+
 void wake() noexcept {
-  if (!state.asleep.load(std::memory_order_relaxed)) [[likely]]
+  if (!state.asleep.load(std::memory_order_relaxed) && !is_resting()) [[likely]]
     return;
   state.woken.store(true, std::memory_order_relaxed);
   engine()->sleeper.wake();
