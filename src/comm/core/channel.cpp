@@ -118,6 +118,8 @@ void decide(Communicator& comm) {
     log::write(log::Level::kDecision, "communicator %u uses %u channels, by tag", number, choices);
     return make_shares(comm, choices);
   }
+  if (choices > 1 && (assertions_of(comm) & kNoAnyTag) != 0)
+    show_ignored("mpi_assert_no_any_tag", "true", "some members did not set it when the communicator was created");
   const unsigned chosen = choices == 0 ? 0 : 1 + number % choices;
   if (offers) log::write(log::Level::kDecision, "communicator %u uses channel %u", number, chosen);
   if (chosen != 0) comm.channel_.store(open(comm, chosen), std::memory_order_release);

@@ -10,6 +10,8 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "base/layer_state.hpp"
@@ -56,7 +58,11 @@ struct State {
   Connections connections;
   std::vector<OpenPort> ports;
   std::vector<std::uint8_t> channels;  // indexed by the number of a context; see channels_of_context()
+  std::set<std::string> shown_hints;   // ignored hints of which a line has been printed
 };
+
+// Prints, once per hint and reason, that a hint of a communicator is ignored (HEADRACE_VERBOSE=1).
+void show_ignored(const std::string& key, const std::string& value, const char* why);
 
 // Returns the number of channels that all members of a context offer for communicators over several hosts. They agree
 // on this number together with the context. Returns 1 for contexts that exist from the start.
