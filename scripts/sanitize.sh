@@ -23,7 +23,7 @@ case $preset in
     without='unit_comm_scale unit_p2p_mock_memory mpi_given_back mpi_memory_192 mpi_stopped_rank_[24]
       mpi_coll_(movement|reductions)_[a-z_]*_(48|64|96) doctor_gpus doctor_links doctor_choice_adapters doctor_amd monitor_pmpi
       monitor_programs gpu_enqueue_calls gpu_channel_calls mpi_yielding_[a-z]*_many mpi_yielding_[a-z]*_many_later
-      gpu_torch_[a-z0-9_]* hip_torch_[a-z0-9_]* [a-z0-9_-]*no-descriptor'
+      gpu_torch_[a-z0-9_]* hip_torch_[a-z0-9_]* [a-z0-9_-]*no-descriptor mpi_channel_first_use_unopened'
     export ASAN_OPTIONS="$left_to_us:detect_leaks=0:${ASAN_OPTIONS:-}"
     export UBSAN_OPTIONS="print_stacktrace=1:${UBSAN_OPTIONS:-}" ;;
   tsan)

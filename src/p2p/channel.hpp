@@ -108,11 +108,13 @@ struct ChannelOperation {
   std::uint64_t address = 0;   // address of the sender's data, for a receive that is helped
   ChannelUser user;
   ChannelOperation* whole = nullptr;  // the pair that contains this operation
+  Request* send_half = nullptr;       // receive: a send on another channel that the request also stands for
   int parts = 0;                      // number of operations of a pair that are in progress
   bool shared = false;                // true for the request that all immediately complete sends share
   bool plain = false;                 // true for a receive into contiguous memory whose completion needs to be recorded
                                       // only in its request
   bool freed = false;                 // true if the program no longer has a handle
+  bool is_half = false;               // send: another request stands for it, and the program has no handle
   bool buffered = false;              // true for a persistent buffered send, which sends a copy on each start
   bool on_device = false;             // true if the data is `view` in device memory, and there is no copy of it
   bool registered = false;            // true for host memory that the driver knows
@@ -158,6 +160,12 @@ class Channel {
                Request** out);
   // Sends a copy; complete for the caller on return.
   Status send_copy(const ChannelBuffer& data, int proc, const Envelope& envelope);
+  // Sends a copy, as one half of a call whose other half is a receive on another channel.
+  Status isend_copy(const ChannelBuffer& data, int proc, const Envelope& envelope, const ChannelUser& user,
+                    Request** out);
+  // Makes the request of a receive of this channel, which the program does not have yet, complete only when a send on
+  // another channel is complete, too, and end with its error unless the receive has one. Takes the send over.
+  void join_send(Request& receive, Request& send);
   Status receive(const ChannelBuffer& data, const Envelope& wanted, Object* communicator, Completion* completion);
   Status ireceive(const ChannelBuffer& data, const Envelope& wanted, const ChannelUser& user, Request** out);
   // Starts a send and a receive as one request, which has the completion of the receive. A send to process -1, or a
@@ -371,6 +379,13 @@ class Channel {
   // Completes the operations whose data the engine has moved; true if there are any.
   bool end_engine_moves();
   void end_engine_move(ChannelOperation& operation);
+  // Keeps a receive that is complete except for its send half (halves.cpp).
+  void add_half(ChannelOperation& receive);
+  // Completes such a receive if its send is complete, and the lock of the send's channel is free.
+  [[nodiscard]] bool end_half(ChannelOperation& receive);
+  bool end_halves();
+  // Releases a complete request unless the lock is taken.
+  [[nodiscard]] bool try_give_back(Request& complete);
   void control(int proc, const transport::Header& header, const void* payload = nullptr, std::size_t bytes = 0,
                transport::RendezvousData declined = {});
   void mark_busy(Peer& peer);
@@ -438,6 +453,8 @@ class Channel {
   std::vector<Peer*> busy_;
   std::vector<ChannelOperation*> by_engine_;  // operations whose data the engine moves
   std::atomic<bool> any_by_engine_{false};    // for threads without the lock
+  std::vector<ChannelOperation*> halves_;     // receives that wait only for their send halves
+  std::atomic<bool> any_halves_{false};       // for threads without the lock
   std::vector<Unanswered> unanswered_;
   std::atomic<bool> has_unanswered_{false};      // for threads without the lock
   std::vector<std::unique_ptr<Queues>> queues_;  // indexed by the number of the context

@@ -1,7 +1,8 @@
 // Threads that sleep while channels are open, one case per run.
 //
-// self: what another thread of rank 0 completes wakes the threads that sleep on channels at once. All threads share one core, so each of them sleeps for a part of the time that it has waited, up to 50 ms. A thread
-// that nobody wakes notices what has happened at the end of such a sleep: after 25 ms on average.
+// self: what another thread of rank 0 completes wakes the threads that sleep on channels at once. All threads share one
+// core, so each of them sleeps for a part of the time that it has waited, up to 50 ms. A thread that nobody wakes
+// notices what has happened at the end of such a sleep: after 25 ms on average.
 //
 // quiet: a progress thread rests while nothing moves, and still makes progress for a program that computes.
 #include <sched.h>

@@ -2,6 +2,7 @@
 #include "bind/channel_calls.hpp"
 
 #include <optional>
+#include <utility>
 
 #include "bind/entry.hpp"
 #include "bind/impl/request_support.hpp"
@@ -238,8 +239,8 @@ struct Memory {
 };
 
 // Executes a call that sends and receives on different channels; a blocking call if `request` is null. Sends a copy of
-// the data if the call replaces the data, or does not wait: its request can only be the request of the receive. False
-// if an argument is wrong.
+// the data if the call replaces the data, or does not wait: its request is that of the receive, joined with the send.
+// False if an argument is wrong.
 bool exchange_apart(const Call& call, const TagPlace& to, const TagPlace& from, const Halves& halves,
                     const Memory& memory, MPI_Status* status, MPI_Request* request, int* code) {
   Data out, in;
@@ -251,20 +252,21 @@ bool exchange_apart(const Call& call, const TagPlace& to, const TagPlace& from, 
   const Outside outside;
   Counted counted(call);
   const int proc = to.comm->peer_proc(halves.dest);
-  const bool waits = request == nullptr && memory.sendbuf != memory.recvbuf;
+  const bool copied = request != nullptr || memory.sendbuf == memory.recvbuf;
+  const p2p::Envelope outgoing = to.outgoing(halves.sendtag);
   p2p::Request* sent = nullptr;
   p2p::Request* made = nullptr;
-  Status result =
-      waits ? to.channel->isend(out.buffer(), proc, to.outgoing(halves.sendtag), Mode::kStandard, to.user(), &sent)
-            : to.channel->send_copy(out.buffer(), proc, to.outgoing(halves.sendtag));
+  Status result = copied ? to.channel->isend_copy(out.buffer(), proc, outgoing, to.user(), &sent)
+                         : to.channel->isend(out.buffer(), proc, outgoing, Mode::kStandard, to.user(), &sent);
   if (result.ok()) {
     counted.sends(out.buffer().bytes);
     result = from.channel->ireceive(in.buffer(), from.incoming(halves.source, halves.recvtag), from.user(), &made);
   }
-  if (request == nullptr && result.ok()) {
-    if (waits) wait_for_both(*sent, *made);
-    from.channel->wait(*made);
-    const p2p::Request& failed = made->completion_.error.ok() && waits ? *sent : *made;
+  if (request != nullptr && result.ok()) {
+    from.channel->join_send(*made, *std::exchange(sent, nullptr));
+  } else if (result.ok()) {
+    wait_for_both(*sent, *made);
+    const p2p::Request& failed = made->completion_.error.ok() ? *sent : *made;
     result = failed.completion_.error;
     if (!result.ok()) set_detail(std::string(failed.detail()));
     fill_status(status, made->completion_);

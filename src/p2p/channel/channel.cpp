@@ -119,6 +119,8 @@ bool Channel::make_operations() {
 
 void Channel::reset(ChannelOperation& operation) {
   operation.freed = false;
+  operation.is_half = false;
+  operation.send_half = nullptr;
   operation.buffered = false;
   operation.on_device = false;
   operation.registered = false;
@@ -142,6 +144,12 @@ void Channel::finish(ChannelOperation& operation, const Completion& completion) 
     operation.type = {};
   }
   ChannelOperation* const whole = std::exchange(operation.whole, nullptr);
+  if (operation.send_half != nullptr) {
+    request.completion_ = completion;
+    request.detail_ = completion.error.ok() ? std::string() : take_detail();
+    request.phase_ = Request::Phase::kDone;
+    return add_half(operation);
+  }
   if (whole == nullptr) {
     request.finish(completion);
     if (operation.freed) give(operation);
@@ -191,7 +199,8 @@ Status Channel::cancel(Request& request) {
   const std::lock_guard<SpinLock> guard(lock_);
   ChannelOperation& operation = *request.operation_;
   if (!request.active() || request.complete()) return kOk;
-  if (operation.parts != 0) return fail(Errc::kRequest, "a combined send and receive cannot be cancelled");
+  if (operation.parts != 0 || operation.send_half != nullptr)
+    return fail(Errc::kRequest, "a combined send and receive cannot be cancelled");
   Completion cancelled;
   cancelled.cancelled = true;
   if (request.is_receive_) {
@@ -325,6 +334,8 @@ bool Channel::poll() {
     moved |= flush_busy();
   if (!by_engine_.empty()) [[unlikely]]
     moved |= end_engine_moves();
+  if (!halves_.empty()) [[unlikely]]
+    moved |= end_halves();
   if (moved) {
     moves_.store(moves_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     wake_sleepers();
@@ -346,7 +357,8 @@ bool Channel::has_unsent() noexcept {
   if (!busy_.empty() || !by_engine_.empty()) return true;
   return std::any_of(all_.begin(), all_.end(), [this](const auto& each) {
     const Request& request = *each->request;
-    const bool sends = !request.is_receive_ && request.phase_ == Request::Phase::kWaiting && each->freed;
+    const bool no_handle = each->freed || each->is_half;
+    const bool sends = !request.is_receive_ && request.phase_ == Request::Phase::kWaiting && no_handle;
     const bool waits = (sends || (request.is_receive_ && each->helped)) && !request.complete();
     return waits && request.proc_ != own_ &&
            !peers_[static_cast<std::size_t>(request.proc_)]->whole->has_left(request.proc_);
@@ -357,6 +369,8 @@ unsigned Channel::round() {
   static_cast<void>(try_round());
   if (any_by_engine_.load(std::memory_order_relaxed)) [[unlikely]]
     static_cast<void>(channels::progress_engine());
+  if (any_halves_.load(std::memory_order_relaxed)) [[unlikely]]
+    static_cast<void>(channels::progress_others());
   return moves();
 }
 
@@ -375,15 +389,17 @@ void Channel::wait_for(const Awaited& awaited, Done&& done) {
     if (pace.becomes_long()) pace.begin_long(process_of(awaited));
     // The engine's copies ring no doorbell.
     const bool engine = !by_engine_.empty();
+    const bool halves = !halves_.empty();  // the channels of the sends ring other doorbells
     const auto armed = step == Step::kSleep && busy_.empty() && !engine ? transport_->arm() : std::nullopt;
     const bool naps = step == Step::kSleep && pace.loaded();
     if (armed) ++sleepers_;
     lock_.unlock();
     if (engine && channels::progress_engine()) pace.begin_anew();
     if (armed) {
-      transport_->sleep(*armed, std::max(second == nullptr ? kSleepSeconds : kSleepBesideSecond, pace.sleep_seconds()));
+      const double least = second == nullptr ? kSleepSeconds : kSleepBesideSecond;
+      transport_->sleep(*armed, halves ? least : std::max(least, pace.sleep_seconds()));
     } else if (naps) {
-      channels::nap(engine ? kEngineSleepSeconds : pace.sleep_seconds());
+      channels::nap(engine || halves ? kEngineSleepSeconds : pace.sleep_seconds());
     } else if (step != Step::kSpin) {
       channels::yield_core();
     } else {
