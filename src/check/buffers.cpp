@@ -167,11 +167,14 @@ Status before_start(Call& call) {
     const auto found = operations().find(handle);
     if (found == operations().end()) continue;
     Operation& operation = found->second;
+    std::vector<const void*>& starting = own<InUse>().starting[&call];
+    if (std::ranges::find(starting, handle) != starting.end())
+      continue;  // the call refuses a request that stands there twice
     if (operation.active && enqueues_starts(call)) return started_twice(operation);
     if (operation.active) continue;
     HR_TRY(check_against(operation.buffers, &operation));
     HR_TRY(check_enqueued(call, operation.buffers));
-    own<InUse>().starting[&call].push_back(handle);
+    starting.push_back(handle);
     operation.active = true;
     note_in_use(operation);
     if (enqueues_starts(call)) continue;  // the stream may still change the data

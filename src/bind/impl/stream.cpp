@@ -3,8 +3,11 @@
 #include "mpi-ext.h"
 #pragma GCC visibility pop
 
+#include <algorithm>
 #include <atomic>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "bind/impl/completion.hpp"
 #include "bind/impl/extension_entry.hpp"
@@ -146,19 +149,43 @@ Status wait_for(MPI_Request* handle, int index, MPI_Status* status) {
   return kOk;
 }
 
+// Fails if a request stands twice in an array. `index_of(i)`: the place of requests[i] in the program's array.
+template <class Index>
+Status check_distinct(std::span<p2p::Request* const> requests, const Index& index_of) {
+  if (requests.size() < 2) return kOk;
+  std::vector<std::pair<p2p::Request*, std::size_t>> sorted;
+  sorted.reserve(requests.size());
+  for (std::size_t i = 0; i < requests.size(); ++i) sorted.emplace_back(requests[i], i);
+  std::ranges::sort(sorted);
+  std::size_t first = 0, again = requests.size();
+  for (std::size_t i = 1; i < sorted.size(); ++i) {
+    if (sorted[i].first != sorted[i - 1].first || sorted[i].second >= again) continue;
+    first = sorted[i - 1].second;
+    again = sorted[i].second;
+  }
+  if (again == requests.size()) return kOk;
+  return fail(Errc::kRequest,
+              "array_of_requests[%d] is the same request as array_of_requests[%d]: name each request once in a call",
+              index_of(again), index_of(first));
+}
+
 // Enqueues as many of the waits as possible together, and then the others one at a time, so that an error does not
 // prevent the waits that are valid.
 Status wait_for_all(int count, MPI_Request* handles, MPI_Status* statuses) {
   std::vector<enqueue::Waiting> all;
+  std::vector<p2p::Request*> requests;
   std::vector<int> index;
   for (int i = 0; i < count; ++i) {
     p2p::Request* request = nullptr;
     HR_TRY(impl::find_request(handles[i], i, &request));
     if (is_nothing(request)) continue;
     all.push_back({request, sink_of(status_at(statuses, i)), false});
+    requests.push_back(request);
     index.push_back(i);
   }
-  Status status = enqueue::wait_together(all);
+  Status status = check_distinct(requests, [&](std::size_t i) { return index[i]; });
+  if (!status.ok()) return impl::raised_for(*requests.front(), status);
+  status = enqueue::wait_together(all);
   if (!all.empty()) status = impl::raised_for(*all.back().request, status);
   std::vector<bool> done(static_cast<std::size_t>(count), false);
   for (std::size_t k = 0; k < all.size(); ++k) {
@@ -192,7 +219,7 @@ Status find_all(int count, const MPI_Request* handles, std::vector<p2p::Request*
     }
     requests->push_back(request);
   }
-  return kOk;
+  return check_distinct(*requests, [](std::size_t i) { return static_cast<int>(i); });
 }
 
 }  // namespace

@@ -81,6 +81,41 @@ void declined(const Kernels& kernels) {
   for (MPI_Request& each : requests) CHECK_OK(MPI_Request_free(&each));
 }
 
+// Each call that takes an array of requests refuses one that stands there twice, names its place, and does nothing.
+void named_twice(const Lane& lane) {
+  Buffer from(64, MemoryKind::kDevice), to(64, MemoryKind::kDevice);
+  from.put(counting(16, value_of(lane.rank, 0)));
+  poison(to);
+  gpu::synchronize();
+  const auto refused = [&](int code, const char* where) {
+    CHECK_CLASS(code, MPI_ERR_REQUEST);
+    const std::string text = check::error_text(code);
+    if (text.find(where) == std::string::npos) check::fail(__FILE__, __LINE__, "another text: " + text);
+  };
+  MPI_Request send = MPI_REQUEST_NULL, receive = MPI_REQUEST_NULL;
+  CHECK_OK(MPI_Send_init(from.get(), 16, MPI_UINT32_T, lane.next, 6, lane.comm(), &send));
+  CHECK_OK(MPI_Recv_init(to.get(), 16, MPI_UINT32_T, lane.previous, 6, lane.comm(), &receive));
+  MPI_Request three[] = {send, receive, send};
+  refused(MPIX_Matchall(3, three), "array_of_requests[2] is the same request as array_of_requests[0]");
+  refused(MPIX_Startall_enqueue(3, three, lane.comm()), "array_of_requests[2] is the same request");
+  refused(MPIX_Runall_enqueue(3, three, lane.comm()), "array_of_requests[2] is the same request");
+  CHECK_OK(MPIX_Startall_enqueue(2, three, lane.comm()));
+  MPI_Request with_null[] = {receive, MPI_REQUEST_NULL, MPI_REQUEST_NULL, send, receive};
+  refused(MPIX_Waitall_enqueue(5, with_null, MPI_STATUSES_IGNORE),
+          "array_of_requests[4] is the same request as array_of_requests[0]");
+  CHECK_OK(MPIX_Waitall_enqueue(4, with_null, MPI_STATUSES_IGNORE));
+  lane.wait();
+  expect(to.take<Word>(), counting(16, value_of(lane.previous, 0)), "a message after requests named twice");
+  for (MPI_Request* const each : {&send, &receive}) CHECK_OK(MPI_Request_free(each));
+
+  MPI_Request once[2];
+  CHECK_OK(MPIX_Isend_enqueue(from.get(), 16, MPI_UINT32_T, MPI_PROC_NULL, 0, lane.comm(), &once[0]));
+  once[1] = once[0];
+  refused(MPIX_Waitall_enqueue(2, once, MPI_STATUSES_IGNORE), "array_of_requests[1] is the same request");
+  CHECK_OK(MPIX_Wait_enqueue(&once[0], MPI_STATUS_IGNORE));
+  lane.wait();
+}
+
 void errors(const Kernels& kernels) {
   MPI_Comm plain = MPI_COMM_NULL, nameless = MPI_COMM_NULL;
   MPIX_Stream name = MPIX_STREAM_NULL, found = MPIX_STREAM_NULL;
@@ -133,6 +168,8 @@ void errors(const Kernels& kernels) {
     CHECK_OK(MPI_Send(&sent, 1, MPI_UINT32_T, lane.rank, 3, MPI_COMM_WORLD));
     CHECK_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
     CHECK_OK(MPIX_Wait_enqueue(&request, MPI_STATUS_IGNORE));  // MPI_REQUEST_NULL
+
+    named_twice(lane);
 
     // If a message is too long, the stream continues, and the next call reports the error.
     Buffer small(16, MemoryKind::kDevice);
