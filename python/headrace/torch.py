@@ -11,6 +11,9 @@ capture: use a stream once before you capture it. What is captured (torch.cuda.g
 A call returns when the operation is over, outside captures; for isend and irecv, wait() does. init(asynchronous=True) leaves that out:
 then the stream alone waits, and the program must synchronise it before it reads a tensor (item(), cpu(), tolist()), because the driver
 would wait for the stream and keep the library's thread out. After the launch of a graph, too.
+
+wait() orders the stream that is then current behind the operation. Call it in the same capture as the operation, or both outside
+captures: it raises RuntimeError otherwise.
 """
 
 from __future__ import annotations
@@ -88,23 +91,77 @@ def _mpi() -> _Library:
     return _library
 
 
-class _Work(_BaseWork):
-    """A call whose operation the stream waits for already, or does so when wait() is called."""
+def _is_captured(stream: torch.cuda.Stream) -> bool:
+    with torch.cuda.stream(stream):
+        return torch.cuda.is_current_stream_capturing()
 
-    def __init__(self, result: list[torch.Tensor], wait: Callable[[], None] | None = None) -> None:
+
+class _Mark:
+    """The end of an operation in the stream of a lane. Other streams can be ordered behind it."""
+
+    def __init__(self, stream: torch.cuda.Stream) -> None:
+        self._stream, self._captured = stream, _is_captured(stream)
+        self._event: torch.cuda.Event | None = None
+
+    def set(self) -> None:
+        """Places the mark behind the stream's present work."""
+        self._event = self._stream.record_event()
+
+    def check(self) -> None:
+        """Raises RuntimeError if a capture begins or ends between the operation and the current stream."""
+        if self._captured and not _is_captured(self._stream):
+            raise RuntimeError("wait() outside the capture in which the operation was called, which runs when the graph is launched: call "
+                               "wait() in the same capture, and synchronise the stream after the launch")
+        if not self._captured and _is_captured(torch.cuda.current_stream(self._stream.device)):
+            raise RuntimeError("wait() in a capture for an operation that was called before it, for which a graph cannot wait: call wait() before "
+                               "the capture, or the operation in it")
+
+    def order(self) -> None:
+        """Makes the current stream of the lane's device wait for the mark."""
+        current = torch.cuda.current_stream(self._stream.device)
+        # In a capture, the driver then finds out if the mark belongs to another one.
+        if self._event is not None and (self._captured or current.cuda_stream != self._stream.cuda_stream):
+            current.wait_event(self._event)
+
+    def synchronize(self) -> None:
+        """Waits on the host, unless streams alone shall wait."""
+        if self._event is not None and not self._captured and not _asynchronous:
+            self._event.synchronize()
+
+
+class _Work(_BaseWork):
+    """Calls of a process group, with the marks behind their operations. end(): makes the lane's stream wait for a message."""
+
+    def __init__(self, result: list[torch.Tensor], marks: list[_Mark], end: Callable[[], None] | None = None) -> None:
         super().__init__()
-        self._result, self._wait = result, wait
+        self._result, self._marks, self._end = result, marks, end
+        if end is None:
+            for mark in marks:
+                mark.set()
 
     def wait(self, timeout: Any = None) -> bool:  # noqa: ARG002
-        if self._wait is not None:
-            self._wait()
-            self._wait = None
+        for mark in self._marks:
+            mark.check()
+        ends = self._end is not None
+        if self._end is not None:
+            self._end()
+            self._end = None
+            for mark in self._marks:
+                mark.set()
+        for mark in self._marks:
+            mark.order()
+            # A call of a collective operation has returned after the operation.
+            if ends:
+                mark.synchronize()
         return True
 
     def is_completed(self) -> bool:
-        return self._wait is None
+        return self._end is None
 
     def get_future(self) -> torch.futures.Future:
+        if self._end is not None:
+            raise RuntimeError("get_future() of a message that may still be under way: call wait() first")
+        self.wait()  # the future continues behind the current streams
         devices = list({tensor.device for tensor in self._result if tensor.is_cuda})
         future: torch.futures.Future = torch.futures.Future(devices=devices)
         future.set_result(self._result)
@@ -114,16 +171,16 @@ class _Work(_BaseWork):
 class _Lane:
     """A communicator: with a CUDA stream, or for tensors on the CPU. Owns the requests that were made on it."""
 
-    def __init__(self, comm: _Pointer, stream: int | None) -> None:
+    def __init__(self, comm: _Pointer, stream: torch.cuda.Stream | None) -> None:
         mpi = _mpi()
-        self._enqueues = stream is not None
+        self._enqueues, self._cuda_stream = stream is not None, stream
         self._requests: OrderedDict[tuple, _Pointer] = OrderedDict()
         self._captured: list[_Pointer] = []  # belong to graphs
         self._stream = _Pointer()
         if stream is None:
             self.comm = mpi.handle("MPI_Comm_dup", comm)
         else:
-            info, value = mpi.handle("MPI_Info_create"), _Pointer(stream)
+            info, value = mpi.handle("MPI_Info_create"), _Pointer(stream.cuda_stream)
             mpi("MPI_Info_set", info, b"type", b"cudaStream_t")
             mpi("MPIX_Info_set_hex", info, b"value", ctypes.byref(value), ctypes.sizeof(value))
             self._stream = mpi.handle("MPIX_Stream_create", info)
@@ -131,15 +188,13 @@ class _Lane:
             self.comm = mpi.handle("MPIX_Stream_comm_create", comm, self._stream)
         mpi("MPI_Comm_set_errhandler", self.comm, _Pointer(_ERRORS_RETURN))
 
-    def settle(self) -> None:
-        """Waits for the stream, as what reads a tensor while it waits hangs."""
-        if self._enqueues and not _asynchronous and not torch.cuda.is_current_stream_capturing():
-            torch.cuda.current_stream().synchronize()
+    def marks(self) -> list[_Mark]:
+        return [] if self._cuda_stream is None else [_Mark(self._cuda_stream)]
 
     def run(self, name: str, *arguments: int | None) -> None:
         """Starts the persistent form of a collective operation and waits for it. The arguments are those before the communicator."""
         mpi = _mpi()
-        captured = self._enqueues and torch.cuda.is_current_stream_capturing()
+        captured = self._cuda_stream is not None and _is_captured(self._cuda_stream)
         key = (name, *arguments)
         request = None if captured else self._requests.get(key)
         if request is None:
@@ -149,7 +204,8 @@ class _Lane:
             self._requests.move_to_end(key)
         if self._enqueues:
             mpi("MPIX_Runall_enqueue", 1, ctypes.byref(request), self.comm)
-            self.settle()
+            if self._cuda_stream is not None and not captured and not _asynchronous:
+                self._cuda_stream.synchronize()  # what reads a tensor while the stream waits hangs
         else:
             mpi("MPI_Start", ctypes.byref(request))
             mpi("MPI_Wait", ctypes.byref(request), None)
@@ -178,11 +234,7 @@ class _Lane:
         request = mpi.handle(f"{'MPIX' if self._enqueues else 'MPI'}_{kind}{suffix}", *map(_argument, _buffer(tensor)), peer, tag,
                              self.comm)
 
-        def end() -> None:
-            mpi(wait, ctypes.byref(request), None)
-            self.settle()
-
-        return _Work([tensor], end)
+        return _Work([tensor], self.marks(), lambda: mpi(wait, ctypes.byref(request), None))
 
     def free(self) -> None:
         mpi = _mpi()
@@ -263,23 +315,27 @@ class ProcessGroup(dist.ProcessGroup):
         if not tensor.is_cuda:
             key: tuple = ("cpu",)
             return self._lanes[key] if key in self._lanes else self._lanes.setdefault(key, _Lane(self._comm, None))
-        stream = torch.cuda.current_stream(tensor.device).cuda_stream
-        key = (tensor.device.index, stream)
+        stream = torch.cuda.current_stream(tensor.device)
+        key = (tensor.device.index, stream.cuda_stream)
         if key not in self._lanes:
             with torch.cuda.device(tensor.device):
                 self._lanes[key] = _Lane(self._comm, stream)
         return self._lanes[key]
 
-    def _run(self, tensor: torch.Tensor, result: list[torch.Tensor], name: str, *arguments: int | None) -> _Work:
+    def _run(self, tensor: torch.Tensor, name: str, *arguments: int | None) -> None:
         self._lane(tensor).run(name, *arguments)
-        return _Work(result)
+
+    def _work(self, result: list[torch.Tensor], tensors: list[torch.Tensor]) -> _Work:
+        """The work of operations on the tensors, in the current streams of their devices."""
+        lanes = dict.fromkeys(self._lane(tensor) for tensor in tensors)
+        return _Work(result, [mark for lane in lanes for mark in lane.marks()])
 
     def allreduce(self, tensors: list[torch.Tensor], opts: Any = None) -> _Work:
         opts = opts or dist.AllreduceOptions()
         for tensor in tensors:
-            self._run(tensor, [], "MPI_Allreduce_init", _Address(_IN_PLACE), *_buffer(tensor), _op(opts.reduceOp))
+            self._run(tensor, "MPI_Allreduce_init", _Address(_IN_PLACE), *_buffer(tensor), _op(opts.reduceOp))
             self._average(tensor, opts.reduceOp)
-        return _Work(tensors)
+        return self._work(tensors, tensors)
 
     def _average(self, tensor: torch.Tensor, operation: Any) -> None:
         if operation == dist.ReduceOp.AVG:
@@ -288,13 +344,14 @@ class ProcessGroup(dist.ProcessGroup):
     def broadcast(self, tensors: list[torch.Tensor], opts: Any = None) -> _Work:
         root = opts.rootRank if opts is not None else 0
         for tensor in tensors:
-            self._run(tensor, [], "MPI_Bcast_init", *_buffer(tensor), root)
-        return _Work(tensors)
+            self._run(tensor, "MPI_Bcast_init", *_buffer(tensor), root)
+        return self._work(tensors, tensors)
 
     def _allgather_base(self, output: torch.Tensor, tensor: torch.Tensor, opts: Any = None) -> _Work:  # noqa: ARG002
         if output.numel() != self._size * tensor.numel() or output.dtype != tensor.dtype:
             raise ValueError(f"the output must have {self._size} times the elements of the input, of the same type")
-        return self._run(tensor, [output], "MPI_Allgather_init", *_buffer(tensor), *_buffer(output, tensor.numel()))
+        self._run(tensor, "MPI_Allgather_init", *_buffer(tensor), *_buffer(output, tensor.numel()))
+        return self._work([output], [tensor])
 
     def allgather(self, outputs: list[list[torch.Tensor]], tensors: list[torch.Tensor], opts: Any = None) -> _Work:  # noqa: ARG002
         for output, tensor in zip(outputs, tensors):
@@ -302,25 +359,26 @@ class ProcessGroup(dist.ProcessGroup):
             self._allgather_base(together, tensor)
             for one, part in zip(output, together):
                 one.copy_(part)
-        return _Work([one for output in outputs for one in output])
+        return self._work([one for output in outputs for one in output], tensors)
 
     def _reduce_scatter_base(self, output: torch.Tensor, tensor: torch.Tensor, opts: Any = None) -> _Work:
         opts = opts or dist.ReduceScatterOptions()
         if tensor.numel() != self._size * output.numel() or output.dtype != tensor.dtype:
             raise ValueError(f"the input must have {self._size} times the elements of the output, of the same type")
-        self._run(tensor, [], "MPI_Reduce_scatter_block_init", _place(tensor), *_buffer(output), _op(opts.reduceOp))
+        self._run(tensor, "MPI_Reduce_scatter_block_init", _place(tensor), *_buffer(output), _op(opts.reduceOp))
         self._average(output, opts.reduceOp)
-        return _Work([output])
+        return self._work([output], [tensor])
 
     def reduce_scatter(self, outputs: list[torch.Tensor], tensors: list[list[torch.Tensor]], opts: Any = None) -> _Work:
         for output, parts in zip(outputs, tensors):
             self._reduce_scatter_base(output, torch.stack(list(parts)), opts)
-        return _Work(outputs)
+        return self._work(outputs, outputs)
 
     def barrier(self, opts: Any = None) -> _Work:  # noqa: ARG002
         on_device = torch.cuda.is_available() and torch.cuda.is_initialized()
         here = torch.empty(0, device="cuda" if on_device else "cpu")
-        return self._run(here, [], "MPI_Barrier_init")
+        self._run(here, "MPI_Barrier_init")
+        return self._work([], [here])
 
     def send(self, tensors: list[torch.Tensor], peer: int, tag: int = 0) -> _Work:
         return self._lane(tensors[0]).message(True, tensors[0], peer, tag)

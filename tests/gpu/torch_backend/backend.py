@@ -98,6 +98,85 @@ def streams(rank, size, graphs):
     expect(own, list(range(COUNT)), "a broadcast in a graph")
 
 
+def together():
+    """All ranks call this. Only the host waits."""
+    dist.all_reduce(values("cpu", 0))
+
+
+def other_streams(rank, size, asynchronous):
+    """The stream in which wait() is called comes behind the operation, which another stream executes."""
+    lane, other = torch.cuda.Stream(), torch.cuda.Stream()
+    own, got, seen, poison = values("cuda", rank), *(values("cuda", -5 * size * COUNT, size * COUNT) for _ in range(3))
+    got_one, seen_one, poison_one = (values("cuda", -5 * COUNT) for _ in range(3))
+    torch.cuda.synchronize()
+    with torch.cuda.stream(lane):
+        dist.all_gather_into_tensor(got, own)
+        lane.synchronize()
+    # Rank 0 then copies what it has received before the others begin.
+    early = asynchronous and rank == 0
+
+    def copy_behind(operation, received, copied, before):
+        if not early:
+            together()
+        with torch.cuda.stream(lane):
+            received.copy_(before)
+            work = operation()
+        with torch.cuda.stream(other):
+            work.wait()
+            copied.copy_(received)
+        if early:
+            together()
+        other.synchronize()
+        lane.synchronize()
+
+    for _ in range(10):
+        copy_behind(lambda: dist.all_gather_into_tensor(got, own, async_op=True), got, seen, poison)
+        expect(seen, [one + i for one in range(size) for i in range(COUNT)], "all_gather_into_tensor, waited for in another stream")
+        if rank == 0:
+            copy_behind(lambda: dist.irecv(got_one, 1, tag=4), got_one, seen_one, poison_one)
+            expect(seen_one, [1 + i for i in range(COUNT)], "irecv, waited for in another stream")
+        elif rank == 1:
+            copy_behind(lambda: dist.isend(own, 0, tag=4), got_one, seen_one, poison_one)
+        else:
+            together()
+
+
+def across_captures(rank, size):
+    """An operation and its wait() belong to the same capture, or both to none. A refused wait() leaves a capture valid."""
+    right, left = (rank + 1) % size, (rank - 1) % size
+    side = torch.cuda.Stream()
+    total, outside, own, got = values("cuda", rank), values("cuda", rank), values("cuda", rank), values("cuda", -5 * COUNT)
+    torch.cuda.synchronize()
+
+    def refuse(work, text):
+        try:
+            work.wait()
+        except RuntimeError as error:
+            if text in str(error):
+                return
+            raise
+        raise SystemExit(f"wait() returned: {text}")
+
+    with torch.cuda.stream(side):
+        before = dist.all_reduce(outside, async_op=True)
+        messages = [dist.irecv(got, left, tag=5), dist.isend(own, right, tag=5)]
+        side.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, stream=side):
+            for work in (before, *messages):
+                refuse(work, "called before it")
+            inside = dist.all_reduce(total, async_op=True)
+            inside.wait()
+        refuse(inside, "outside the capture")
+        for work in (before, *messages):
+            work.wait()
+        graph.replay()
+        side.synchronize()
+    expect(outside, [size * i + sum(range(size)) for i in range(COUNT)], "all_reduce before a capture")
+    expect(got, [left + i for i in range(COUNT)], "irecv before a capture")
+    expect(total, [size * i + sum(range(size)) for i in range(COUNT)], "all_reduce in a capture")
+
+
 def errors(device):
     for call in (lambda: dist.all_gather_into_tensor(values(device, 0), values(device, 0)),
                  lambda: dist.all_reduce(values(device, 0), op=dist.ReduceOp.PREMUL_SUM)):  # PyTorch itself may refuse its type
@@ -116,7 +195,10 @@ def main():
     subgroups(device, rank, size)
     errors(device)
     if device == "cuda":
+        other_streams(rank, size, "asynchronous" in sys.argv)
         streams(rank, size, "no-graphs" not in sys.argv)
+        if "no-graphs" not in sys.argv:
+            across_captures(rank, size)
     dist.destroy_process_group()
     print(f"rank {rank} of {size} passed on {device}, torch {torch.__version__}", flush=True)
 

@@ -47,6 +47,10 @@ class Tensor:
     def is_contiguous(self):
         return True
 
+    def copy_(self, source):
+        """In the current stream, between tensors on the device."""
+        _call("cuMemcpyAsync", self.address, source.address, ctypes.c_size_t(self.bytes), _stream())
+
     def tolist(self):
         if self.is_cuda:
             _call("cuStreamSynchronize", _stream())
@@ -62,7 +66,21 @@ def empty(count, dtype=float32, device="cpu"):
     return Tensor(array.array(dtype, [0] * count), device)
 
 
+class _Event:
+    def __init__(self):
+        self.handle = ctypes.c_void_p()
+        _call("cuEventCreate", ctypes.byref(self.handle), 2)  # without times
+
+    def __del__(self):
+        _call("cuEventDestroy_v2", self.handle)
+
+    def synchronize(self):
+        _call("cuEventSynchronize", self.handle)
+
+
 class _Stream:
+    device = "cuda:0"
+
     def __init__(self, default=False):
         handle = ctypes.c_void_p()
         if not default:
@@ -71,6 +89,14 @@ class _Stream:
 
     def synchronize(self):
         _call("cuStreamSynchronize", ctypes.c_void_p(self.cuda_stream))
+
+    def record_event(self):
+        event = _Event()
+        _call("cuEventRecord", event.handle, ctypes.c_void_p(self.cuda_stream))
+        return event
+
+    def wait_event(self, event):
+        _call("cuStreamWaitEvent", ctypes.c_void_p(self.cuda_stream), event.handle, 0)
 
 
 class _Current:
@@ -101,20 +127,18 @@ class _Capture(_Current):
 
     def __enter__(self):
         super().__enter__()
-        cuda.capturing = True
         _call("cuStreamBeginCapture_v2", _stream(), 0)
 
     def __exit__(self, *_):
         made = ctypes.c_void_p()
         _call("cuStreamEndCapture", _stream(), ctypes.byref(made))
         _call("cuGraphInstantiateWithFlags", ctypes.byref(self.graph.executable), made, ctypes.c_ulonglong(0))
-        cuda.capturing = False
         super().__exit__()
 
 
 class _Cuda(types.ModuleType):
     Stream, CUDAGraph, stream, graph = _Stream, _CUDAGraph, _Current, _Capture
-    current, capturing, selected = _Stream(default=True), False, None
+    current, selected = _Stream(default=True), None
 
     def is_available(self):
         return self.device_count() > 0
@@ -140,7 +164,10 @@ class _Cuda(types.ModuleType):
         return self.current
 
     def is_current_stream_capturing(self):
-        return self.capturing
+        status = ctypes.c_int()
+        if self.current.cuda_stream:
+            _call("cuStreamIsCapturing", _stream(), ctypes.byref(status))
+        return status.value != 0
 
     def synchronize(self):
         _call("cuCtxSynchronize")

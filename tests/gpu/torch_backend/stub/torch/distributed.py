@@ -66,8 +66,12 @@ def get_rank():
     return _world.own
 
 
-def all_reduce(tensor, op=ReduceOp.SUM, group=None):
-    (group or _world).allreduce([tensor], AllreduceOptions(reduceOp=op)).wait()
+def all_reduce(tensor, op=ReduceOp.SUM, group=None, async_op=False):
+    work = (group or _world).allreduce([tensor], AllreduceOptions(reduceOp=op))
+    if async_op:
+        return work
+    work.wait()
+    return None
 
 
 def broadcast(tensor, src, group=None):
@@ -75,8 +79,12 @@ def broadcast(tensor, src, group=None):
     group.broadcast([tensor], types.SimpleNamespace(rootRank=group.members.index(src))).wait()
 
 
-def all_gather_into_tensor(output, tensor):
-    _world._allgather_base(output, tensor, None).wait()
+def all_gather_into_tensor(output, tensor, async_op=False):
+    work = _world._allgather_base(output, tensor, None)
+    if async_op:
+        return work
+    work.wait()
+    return None
 
 
 def reduce_scatter_tensor(output, tensor, op=ReduceOp.SUM):
@@ -93,6 +101,10 @@ def isend(tensor, dst, tag=0):
 
 def send(tensor, dst, tag=0):
     _world.send([tensor], dst, tag).wait()
+
+
+def irecv(tensor, src, tag=0):
+    return _world.recv([tensor], src, tag)
 
 
 def recv(tensor, src, tag=0):
