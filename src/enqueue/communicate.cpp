@@ -160,13 +160,13 @@ class Allreduce final : public Operation {
 // Enqueues an operation; if `request` is null, the stream waits for it.
 template <class Made>
 Status enqueue(Attached& attached, const std::shared_ptr<Made>& operation, p2p::Request** request) {
-  bool captured = false;
+  CaptureId capture = 0;
   HR_TRY(operation->check());
-  HR_TRY(check_capture(*attached.stream_, &captured));
+  HR_TRY(check_capture(*attached.stream_, &capture));
   if (request != nullptr) HR_TRY(make_request(operation, request));
   const OperationPointer only[] = {operation};
-  const Status status = append(attached, only, request == nullptr, captured);
-  if (request != nullptr && (!status.ok() || captured)) {
+  const Status status = append(attached, only, request == nullptr, capture);
+  if (request != nullptr && (!status.ok() || capture != 0)) {
     p2p::Request* const program = *request;
     // A graph starts the operation on each launch, so no request completes with it.
     program->active_ = false;

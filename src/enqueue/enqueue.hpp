@@ -59,7 +59,7 @@ Status run_all(std::span<p2p::Request* const> requests, comm::Communicator& comm
 Status match_all(std::span<p2p::Request* const> requests);
 // Makes the stream wait for an enqueued operation. A persistent request remains; any other is released, and the program
 // must no longer use its handle. Errors: MPI_ERR_REQUEST if the request was not enqueued, or was enqueued in a capture
-// and this call is made outside it, or the reverse (even if the request is complete).
+// and this call is made outside that capture, or the reverse (even if the request is complete).
 Status wait(p2p::Request& request, StatusSink sink);
 // Makes streams wait for several operations with few driver calls: for those that they can wait for together, which are
 // marked (`done`). wait() handles the others. Errors: those of wait(); even after an error, the waits for marked

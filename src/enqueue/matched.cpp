@@ -133,13 +133,14 @@ void note_error(const Matched& matched, Status status, Attached& attached) {
   attached.note_error(status, "an enqueued " + matched.text() + " failed: " + take_detail());
 }
 
-Status check_start(const Matched& matched, const Attached& attached) {
+// A start in an earlier capture does not count: that capture has ended, perhaps without a graph.
+Status check_start(const Matched& matched, const Attached& attached, CaptureId capture) {
   const Context* const context = attached.stream_->device_.context();
   if (context == nullptr || context->handle() != matched.context_) {
     return fail(Errc::kRequest, "the %s was matched for memory of another context than that of the stream",
                 matched.text().c_str());
   }
-  if (matched.started_) {
+  if (matched.started_ && (matched.capture_ == 0 || matched.capture_ == capture)) {
     return fail(Errc::kRequest, "the %s was started again before it was over: let the stream wait for it",
                 matched.text().c_str());
   }
@@ -241,11 +242,12 @@ void close_idle_buffers() {
 
 Matched* matched_of(const p2p::Request& request) { return dynamic_cast<Matched*>(request.state_.get()); }
 
-Status start_matched(std::span<p2p::Request* const> requests, Attached& attached, bool captured, bool* waited) {
+Status start_matched(std::span<p2p::Request* const> requests, Attached& attached, CaptureId capture, bool* waited) {
+  const bool captured = capture != 0;
   Kinds& kinds = Kinds::of_call();
   for (p2p::Request* const each : requests) {
     Matched& matched = *matched_of(*each);
-    HR_TRY(check_start(matched, attached));
+    HR_TRY(check_start(matched, attached, capture));
     kinds.add(matched);
   }
   // The stream may execute even the work of a launch that fails, so the buffers stay open until the stream is idle.
@@ -261,7 +263,7 @@ Status start_matched(std::span<p2p::Request* const> requests, Attached& attached
   for (p2p::Request* const each : requests) {
     Matched& matched = *matched_of(*each);
     matched.started_ = !together;
-    matched.captured_ = captured;
+    matched.capture_ = capture;
     if (matched.released_) note_error(matched, can_complete(matched), attached);
     // The other processes' buffers must stay open until the stream has done the work, even in a graph.
     if (!captured || matched.kind_ == Matched::Kind::kLong) attached.matched_ = true;

@@ -64,7 +64,7 @@ class Matched : public p2p::RequestState {
   mem::device::FunctionHandle look_ = nullptr;
   Ref<Stream> stream_;     // stream that started the request last
   bool started_ = false;   // started, and not yet waited for
-  bool captured_ = false;  // the start belongs to a graph
+  CaptureId capture_ = 0;  // capture to which the start belongs; 0: none
   bool in_graph_ = false;  // one or more starts belong to a graph
   bool released_ = false;
 
@@ -76,9 +76,9 @@ class Matched : public p2p::RequestState {
 // Returns null if the request was not matched for streams.
 [[nodiscard]] Matched* matched_of(const p2p::Request& request);
 
-// For start_all(), run_all() and wait(). *waited (null: do not wait): set to true if a single kernel starts the
-// requests and waits for them, else to false: the caller must then call wait_matched().
-Status start_matched(std::span<p2p::Request* const> requests, Attached& attached, bool captured, bool* waited);
+// For start_all(), run_all() and wait(). `capture`: of the stream; 0: none. *waited (null: do not wait): set to true if
+// a single kernel starts the requests and waits for them, else to false: the caller must then call wait_matched().
+Status start_matched(std::span<p2p::Request* const> requests, Attached& attached, CaptureId capture, bool* waited);
 // All of these must have been started in one stream, in a capture or not, and check_wait() must have been called.
 Status wait_matched(Stream& stream, std::span<Waiting* const> all);
 // Releases the requests that can no longer be executed. Called in rounds of progress.

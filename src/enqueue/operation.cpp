@@ -216,26 +216,29 @@ Status attached_to(comm::Communicator& comm, Attached** attached) {
 
 // --- appending ---
 
-Status check_capture(Stream& stream, bool* captured) {
-  ProgramStream::Capture capture{};
-  HR_TRY(stream.device_.capture(&capture));
-  if (capture == ProgramStream::Capture::kBroken) {
+Status check_capture(Stream& stream, CaptureId* capture) {
+  ProgramStream::Capture state{};
+  *capture = 0;
+  HR_TRY(stream.device_.capture(&state));
+  if (state == ProgramStream::Capture::kBroken) {
     return fail(Errc::kOther,
                 "the capture of the communicator's stream is no longer valid: an earlier call on the stream "
                 "could not be captured");
   }
-  *captured = capture == ProgramStream::Capture::kActive;
-  if (*captured && !stream.device_.can_be_captured()) {
+  if (state != ProgramStream::Capture::kActive) return kOk;
+  if (!stream.device_.can_be_captured()) {
     return fail(Errc::kUnsupportedOperation,
                 "%s cannot capture stream memory operations here: enqueue the operation outside the capture (the "
                 "capture is still valid)",
                 mem::device::driver().names.maker);
   }
+  *capture = stream.device_.capture_id();
   return kOk;
 }
 
-Status append(Attached& attached, std::span<const OperationPointer> operations, bool waits, bool captured) {
+Status append(Attached& attached, std::span<const OperationPointer> operations, bool waits, CaptureId capture) {
   Stream& stream = *attached.stream_;
+  const bool captured = capture != 0;
   if (!captured) {
     HR_TRY(p2p::wait_until([&] { return stream.queue_.size() < kMostQueued && stream.words_->any_free(); }));
   }
@@ -243,6 +246,7 @@ Status append(Attached& attached, std::span<const OperationPointer> operations, 
   std::vector<StreamOperation>& work = work_of_call();
   for (const OperationPointer& each : operations) {
     HR_TRY(stream.words_->take(&each->place_));
+    each->capture_ = capture;
     each->captured_ = captured;
     each->waited_ = waits;
     if (captured) each->alive_ = {};
@@ -283,12 +287,12 @@ Status append(Attached& attached, std::span<const OperationPointer> operations, 
   return status;
 }
 
-Status check_wait(Stream& stream, bool enqueued_in_capture, const char* what) {
-  bool captured = false;
-  HR_TRY(check_capture(stream, &captured));
-  if (captured == enqueued_in_capture) return kOk;
+Status check_wait(Stream& stream, CaptureId enqueued_in, const char* what) {
+  CaptureId capture = 0;
+  HR_TRY(check_capture(stream, &capture));
+  if (capture == enqueued_in) return kOk;
   return fail(Errc::kRequest,
-              enqueued_in_capture
+              enqueued_in != 0
                   ? "the %s belongs to a graph: wait for it in the same capture (MPIX_Wait_enqueue)"
                   : "the %s was enqueued before the capture, which cannot wait for it: enqueue both in the capture, or "
                     "wait before it (the capture is still valid)",
@@ -340,11 +344,11 @@ Status make_request(const OperationPointer& operation, p2p::Request** request) {
 Served served_for(const p2p::Request& request) {
   if (auto* const enqueued = dynamic_cast<EnqueuedState*>(request.state_.get()); enqueued != nullptr) {
     const OperationPointer& operation = enqueued->operation_;
-    return {operation, operation->stream_.get(), operation->captured_, true};
+    return {operation, operation->stream_.get(), operation->capture_, true};
   }
   const auto found = state->persistent.find(const_cast<p2p::Request*>(&request));
   if (found == state->persistent.end()) return {};
-  return {found->second.last, found->second.stream.get(), found->second.captured, false};
+  return {found->second.last, found->second.stream.get(), found->second.capture, false};
 }
 
 }  // namespace hr::enqueue

@@ -19,6 +19,8 @@
 
 namespace hr::enqueue {
 
+using mem::device::CaptureId;
+
 class Operation {
  public:
   Operation(comm::Communicator& comm, Stream& stream)
@@ -45,6 +47,7 @@ class Operation {
   Ref<comm::Communicator> alive_;  // in a graph: only while the operation runs
   Ref<Stream> stream_;
   Place place_;
+  CaptureId capture_ = 0;        // capture in which it was enqueued; 0: none
   bool captured_ = false;        // belongs to a graph
   bool waits_to_begin_ = false;  // the stream continues once the operation has started
   bool waited_ = false;          // the stream waits for it
@@ -93,7 +96,7 @@ class Attached final : public comm::StreamUse {
 struct Started {
   OperationPointer last;  // null once all are over
   Ref<Stream> stream;     // of the last one
-  bool captured = false;  // the last start belongs to a graph
+  CaptureId capture = 0;  // of the last one; 0: none
   int pending = 0;        // starts in progress, excluding those of graphs
   bool running = false;   // a start, perhaps of a graph, is running
 };
@@ -130,11 +133,11 @@ extern LayerState<State> state;
 // Returns the communicator's device stream, and the error of an earlier operation. Errors: see enqueue.hpp.
 Status attached_to(comm::Communicator& comm, Attached** attached);
 
-// Reports whether the stream is captured. Errors: MPI_ERR_OTHER (its context was destroyed, its capture is broken),
-// MPI_ERR_UNSUPPORTED_OPERATION if the driver cannot capture the operations of append().
-Status check_capture(Stream& stream, bool* captured);
+// Returns the capture of the stream; 0 if it is not captured. Errors: MPI_ERR_OTHER (its context was destroyed, its
+// capture is broken), MPI_ERR_UNSUPPORTED_OPERATION if the driver cannot capture the operations of append().
+Status check_capture(Stream& stream, CaptureId* capture);
 // Appends operations that start together to the stream and, if `waits` is true, the waits for their ends.
-Status append(Attached& attached, std::span<const OperationPointer> operations, bool waits, bool captured);
+Status append(Attached& attached, std::span<const OperationPointer> operations, bool waits, CaptureId capture);
 // A kernel with one parameter.
 struct Launch {
   mem::device::FunctionHandle function = nullptr;
@@ -144,9 +147,9 @@ struct Launch {
 // Appends kernels, waits, and more kernels to the stream.
 Status append_work(Stream& stream, std::span<const Launch> before, std::span<mem::device::StreamOperation> waits,
                    std::span<const Launch> after);
-// Returns an error if a wait for `what` cannot be appended now. `enqueued_in_capture`: `what` was enqueued in a
-// capture.
-Status check_wait(Stream& stream, bool enqueued_in_capture, const char* what);
+// Returns an error if a wait for `what` cannot be appended now: it was not enqueued in the stream's present capture, or
+// outside captures (0), like the wait.
+Status check_wait(Stream& stream, CaptureId enqueued_in, const char* what);
 // Appends waits for operations of the stream. check_wait() must have been called.
 Status append_waits(Stream& stream, std::span<const OperationPointer> operations);
 
@@ -156,7 +159,7 @@ Status make_request(const OperationPointer& operation, p2p::Request** request);
 struct Served {
   OperationPointer operation;  // null if there is none, or if that of the persistent request is complete
   Stream* stream = nullptr;    // null: none
-  bool captured = false;       // it belongs to a graph
+  CaptureId capture = 0;       // it belongs to a graph
   bool made_here = false;      // the request is from make_request()
 };
 Served served_for(const p2p::Request& request);

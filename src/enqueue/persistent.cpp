@@ -62,31 +62,41 @@ class Persistent final : public Operation {
   p2p::Request* request_;
 };
 
-Status check(const p2p::Request& request, std::size_t index) {
+Status check(const p2p::Request& request, std::size_t index, CaptureId capture) {
   if (!request.persistent() || request.state_ == nullptr) {
     return fail(Errc::kRequest, "array_of_requests[%zu] is not persistent: only such requests can be started", index);
   }
   const auto started = state->persistent.find(const_cast<p2p::Request*>(&request));
   // A stream may start a request again only after it has waited for the previous start, whether or not the host has
   // seen the end of that start.
-  const bool by_stream =
-      started != state->persistent.end() && (started->second.last != nullptr || started->second.running);
+  const bool by_stream = started != state->persistent.end() && (started->second.pending > 0 || started->second.running);
   if (request.active() && !by_stream) {
     return fail(Errc::kRequest, "array_of_requests[%zu] is active: complete it before a stream starts it", index);
+  }
+  // Afterwards, waits would belong to the start in the capture.
+  if (capture != 0 && by_stream && started->second.last != nullptr && !started->second.last->captured_ &&
+      !started->second.last->waited_) {
+    return fail(Errc::kRequest,
+                "array_of_requests[%zu] was started before the capture: let the stream wait for it before the capture "
+                "(the capture is still valid)",
+                index);
   }
   return kOk;
 }
 
-Status start_ordinary(std::span<p2p::Request* const> requests, Attached& attached, bool captured) {
+Status start_ordinary(std::span<p2p::Request* const> requests, Attached& attached, CaptureId capture) {
+  const bool captured = capture != 0;
   std::vector<OperationPointer> operations;
+  std::vector<Started> before;
   for (p2p::Request* const each : requests) {
     each->state_->become_independent();
     auto made = std::make_shared<Persistent>(attached.comm_, *attached.stream_, *each);
     made->waits_to_begin_ = p2p::is_partitioned(*each);
     Started& started = state->persistent[each];
+    before.push_back(started);
     started.last = made;
     started.stream = attached.stream_;
-    started.captured = captured;
+    started.capture = capture;
     operations.push_back(std::move(made));
     if (captured) continue;  // a request of a graph is active only while its operation runs
     ++started.pending;
@@ -94,12 +104,15 @@ Status start_ordinary(std::span<p2p::Request* const> requests, Attached& attache
     each->begin();
     each->active_ = true;
   }
-  const Status status = append(attached, operations, false, captured);
+  const Status status = append(attached, operations, false, capture);
   if (status.ok()) return kOk;
-  for (p2p::Request* const each : requests) {
-    Started& started = state->persistent[each];
-    if (!captured && --started.pending == 0) each->active_ = false;
-    if (started.pending == 0) started.last = nullptr;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    Started& started = state->persistent[requests[i]];
+    if (!captured && --started.pending == 0) requests[i]->active_ = false;
+    const bool over = before[i].last == nullptr || before[i].last->done_;
+    started.last = over ? nullptr : before[i].last;
+    started.stream = before[i].stream;
+    started.capture = before[i].capture;
   }
   return status;
 }
@@ -108,22 +121,23 @@ Status start_ordinary(std::span<p2p::Request* const> requests, Attached& attache
 struct Sorted {
   Status sort(std::span<p2p::Request* const> all, comm::Communicator& comm) {
     HR_TRY(attached_to(comm, &attached));
+    if (!all.empty()) HR_TRY(check_capture(*attached->stream_, &capture));
     for (std::size_t i = 0; i < all.size(); ++i) {
       const bool is_matched = matched_of(*all[i]) != nullptr;
-      if (!is_matched) HR_TRY(check(*all[i], i));
+      if (!is_matched) HR_TRY(check(*all[i], i, capture));
       (is_matched ? matched : ordinary).push_back(all[i]);
     }
-    return all.empty() ? kOk : check_capture(*attached->stream_, &captured);
+    return kOk;
   }
   // Operations in which the stream may wait come last.
   Status start(bool* waited) {
-    if (!ordinary.empty()) HR_TRY(start_ordinary(ordinary, *attached, captured));
-    return matched.empty() ? kOk : start_matched(matched, *attached, captured, waited);
+    if (!ordinary.empty()) HR_TRY(start_ordinary(ordinary, *attached, capture));
+    return matched.empty() ? kOk : start_matched(matched, *attached, capture, waited);
   }
 
   Attached* attached = nullptr;
   std::vector<p2p::Request*> ordinary, matched;
-  bool captured = false;
+  CaptureId capture = 0;
 };
 
 }  // namespace

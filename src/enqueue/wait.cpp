@@ -82,15 +82,15 @@ Status finish(Attached& attached) {
 
 // Waits that one stream can be given together.
 struct Pending {
-  // Switches to another stream, or between operations in the capture and outside it. Checks the stream's state once,
+  // Switches to another stream, or between operations in a capture and outside it. Checks the stream's state once,
   // and appends the waits collected so far.
   template <class Text>
-  Status expect(Stream& other, bool in_capture, const Text& text) {
-    if (stream == &other && captured == in_capture) return kOk;
-    HR_TRY(check_wait(other, in_capture, text().c_str()));
+  Status expect(Stream& other, CaptureId enqueued_in, const Text& text) {
+    if (stream == &other && capture == enqueued_in) return kOk;
+    HR_TRY(check_wait(other, enqueued_in, text().c_str()));
     HR_TRY(append());
     stream = &other;
-    captured = in_capture;
+    capture = enqueued_in;
     return kOk;
   }
   Status append() {
@@ -103,7 +103,7 @@ struct Pending {
   }
 
   Stream* stream = nullptr;
-  bool captured = false;
+  CaptureId capture = 0;
   std::vector<OperationPointer> operations;
   std::vector<Waiting*> waiting;  // for the operations
   std::vector<Waiting*> matched;
@@ -134,7 +134,7 @@ Status wait(p2p::Request& request, StatusSink sink) {
   // This check comes first, so that the result does not depend on whether the operation is complete.
   if (served.stream != nullptr) {
     const std::string what = served.operation == nullptr ? request.state_->what() : served.operation->what();
-    HR_TRY(check_wait(*served.stream, served.captured, what.c_str()));
+    HR_TRY(check_wait(*served.stream, served.capture, what.c_str()));
   }
   const bool inactive = request.persistent() && !request.active();
   if (!served.made_here && !inactive && !(request.persistent() && request.complete())) {
@@ -150,13 +150,13 @@ Status wait_together(std::span<Waiting> all) {
   for (Waiting& each : all) {
     if (const Matched* const matched = matched_of(*each.request); matched != nullptr) {
       if (!matched->started_) continue;
-      HR_TRY(pending.expect(*matched->stream_, matched->captured_, [&] { return matched->text(); }));
+      HR_TRY(pending.expect(*matched->stream_, matched->capture_, [&] { return matched->text(); }));
       pending.matched.push_back(&each);
       continue;
     }
     const Served served = served_for(*each.request);
     if (served.operation == nullptr || served.operation->done_) continue;
-    HR_TRY(pending.expect(*served.stream, served.captured, [&] { return served.operation->what(); }));
+    HR_TRY(pending.expect(*served.stream, served.capture, [&] { return served.operation->what(); }));
     pending.waiting.push_back(&each);
     pending.operations.push_back(served.operation);
   }

@@ -28,6 +28,7 @@ using EventHandle = void*;
 using ModuleHandle = void*;
 using FunctionHandle = void*;
 using GraphHandle = void*;
+using GraphNodeHandle = void*;
 
 // Lets another process map an allocation.
 struct IpcHandle {
@@ -220,6 +221,9 @@ struct Driver {
   // ever created in the process.
   Result (*context_id)(ContextHandle, unsigned long long*) = nullptr;
   Result (*stream_is_capturing)(StreamHandle, int* status) = nullptr;
+  // `id`: of the capture, unique in the process. The last three may be null.
+  Result (*stream_capture_info)(StreamHandle, int* status, unsigned long long* id, GraphHandle*,
+                                const GraphNodeHandle** dependencies, std::size_t* count) = nullptr;
   Result (*exchange_capture_mode)(int* mode) = nullptr;
   Result (*peer_attribute)(int* value, int attribute, int device, int peer) = nullptr;
   Result (*device_uuid)(Uuid*, int device) = nullptr;  // differs between the parts of a partitioned device (MIG)

@@ -122,7 +122,9 @@ FAKE_API Result cuStreamBeginCapture_v2(void* handle, int mode) {
   if (const Result result = use_stream(context, handle, &stream); result != kSuccess) return result;
   std::lock_guard lock(work_mutex());
   if (stream->capture != nullptr) return kIllegalState;
+  static unsigned long long captures_begun = 0;
   auto capture = std::make_shared<Capture>();
+  capture->id = ++captures_begun;
   capture->mode = mode;
   capture->thread = std::this_thread::get_id();
   capture->origin = stream;
@@ -164,6 +166,16 @@ FAKE_API Result cuStreamIsCapturing(void* handle, int* status) {
   if (const Result result = use_stream(context, handle, &stream); result != kSuccess) return result;
   std::lock_guard lock(work_mutex());
   if (stream->capture != nullptr) *status = stream->capture->invalid == kSuccess ? 1 : 2;
+  return kSuccess;
+}
+
+// The graph and the dependencies cannot be queried.
+FAKE_API Result cuStreamGetCaptureInfo_v2(void* handle, int* status, unsigned long long* id, Graph** graph,
+                                          void*** nodes, std::size_t* count) {
+  if (graph != nullptr || nodes != nullptr || count != nullptr) return kInvalidValue;
+  if (const Result result = cuStreamIsCapturing(handle, status); result != kSuccess) return result;
+  std::lock_guard lock(work_mutex());
+  if (*status != 0 && id != nullptr) *id = static_cast<Stream*>(handle)->capture->id;
   return kSuccess;
 }
 

@@ -13,6 +13,7 @@ namespace fake_cuda {
 
 // Work that a program captures instead of submitting it to a device.
 struct Capture {
+  unsigned long long id = 0;
   int mode = 0;  // CUstreamCaptureMode: global, thread-local or relaxed
   std::thread::id thread;
   Stream* origin = nullptr;

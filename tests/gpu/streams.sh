@@ -122,7 +122,7 @@ again_by_streams() {
   unset HEADRACE_STREAM_WAITS
 }
 
-parts=(any blocking collectives derived errors graph kinds many matched memory persistent refused two waiting)
+parts=(abandoned any blocking collectives derived errors graph kinds many matched memory persistent refused two waiting)
 for count in "${ranks[@]}"; do
   step "streams cold" 20 "$count" "$build/gpu_tests/mpi_streams" cold
   # If they fail when run together, they are run one at a time, so that one that hangs does not hide the others.

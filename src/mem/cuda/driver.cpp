@@ -70,11 +70,12 @@ using device::Result;
   X(chunk_unmap, cuMemUnmap)              \
   X(set_access, cuMemSetAccess)
 
-// CUDA 12.0 added context ids, 10.1 captures, 11.4 the UUIDs of MIG instances, 11.7 stream memory operations, and 12.4
-// the enumeration of a module's functions.
+// CUDA 12.0 added context ids, 10.1 captures, 11.3 their graphs, 11.4 the UUIDs of MIG instances, 11.7 stream memory
+// operations, and 12.4 the enumeration of a module's functions.
 #define HR_CUDA_OPTIONAL_FUNCTIONS(X)                         \
   X(context_id, cuCtxGetId)                                   \
   X(stream_is_capturing, cuStreamIsCapturing)                 \
+  X(stream_capture_info, cuStreamGetCaptureInfo_v2)           \
   X(exchange_capture_mode, cuThreadExchangeStreamCaptureMode) \
   X(peer_attribute, cuDeviceGetP2PAttribute)                  \
   X(device_uuid, cuDeviceGetUuid_v2)                          \

@@ -115,6 +115,21 @@ Status ProgramStream::capture(Capture* state) const {
   return kOk;
 }
 
+CaptureId ProgramStream::capture_id() const noexcept {
+  constexpr CaptureId kAny = ~CaptureId{0};
+  if (driver().stream_capture_info == nullptr) return kAny;
+  bool pushed = false;
+  if (!enter(&pushed).ok()) {
+    static_cast<void>(take_detail());
+    return kAny;
+  }
+  const Left left(pushed);
+  int status = kNotCapturing;
+  unsigned long long id = 0;
+  const Result result = driver().stream_capture_info(handle_, &status, &id, nullptr, nullptr, nullptr);
+  return result == kSuccess && status == kCapturing && id != 0 ? id : kAny;
+}
+
 bool ProgramStream::can_be_captured() {
   if (capturable_ == Ability::kUnknown) capturable_ = try_capture() ? Ability::kYes : Ability::kNo;
   return capturable_ == Ability::kYes;

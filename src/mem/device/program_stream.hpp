@@ -15,6 +15,9 @@
 
 namespace hr::mem::device {
 
+// Number of a capture; 0: no capture.
+using CaptureId = std::uint64_t;
+
 class ProgramStream {
  public:
   // Errors: MPI_ERR_OTHER (no driver, no current context, a driver without these operations), MPI_ERR_ARG (the
@@ -29,6 +32,9 @@ class ProgramStream {
   // Reports whether the program is capturing the stream, which must exist. Errors: MPI_ERR_OTHER (its context was
   // destroyed, its device failed).
   Status capture(Capture* state) const;
+  // Returns the driver's number of the capture of a stream for which capture() has reported kActive; the same number
+  // for all captures if the driver cannot tell them apart.
+  [[nodiscard]] CaptureId capture_id() const noexcept;
   // True if the driver can capture the operations of append(). Tries this once, with a stream of the library.
   [[nodiscard]] bool can_be_captured();
 

@@ -14,6 +14,8 @@ inline Word value_of(int rank, int round) { return static_cast<Word>(rank * 1000
 
 inline void poison(Buffer& buffer) { buffer.put(std::vector<Word>(buffer.size() / sizeof(Word), kPoison)); }
 
+// abandoned.cpp
+void abandoned(const Kernels& kernels);
 // rings.cpp
 void memory(const Kernels& kernels);
 void kinds_of_streams(const Kernels& kernels);

@@ -318,7 +318,8 @@ void warm_up() {
 }
 
 const std::map<std::string, std::function<void(const Kernels&)>>& parts() {
-  static const std::map<std::string, std::function<void(const Kernels&)>> all = {{"memory", memory},
+  static const std::map<std::string, std::function<void(const Kernels&)>> all = {{"abandoned", abandoned},
+                                                                                 {"memory", memory},
                                                                                  {"kinds", kinds_of_streams},
                                                                                  {"derived", derived},
                                                                                  {"any", any_source},
