@@ -168,7 +168,8 @@ Served served_for(const p2p::Request& request);
 void watch();
 // Does what ask_for_waits() has asked for. Called in rounds of progress.
 void report_waits();
-// Logs a line about the communicator's stream if it waits. `more`: added to the line.
+// Logs a line about the communicator's stream if it waits, or may have work of matched operations. `more`: added to the
+// line.
 void report_waits_of(const Attached& attached, const char* more);
 // Ends an operation, with or without an error.
 void finish(const OperationPointer& operation, const p2p::Completion& completion, std::string why);

@@ -17,12 +17,6 @@ constexpr double kPauseSeconds = 1;
 std::atomic<std::uint32_t> asked{0};
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
 
-bool has_work(const Stream& stream) {
-  auto capture = mem::device::ProgramStream::Capture::kNone;
-  return stream.device_.context() != nullptr && stream.device_.capture(&capture).ok() &&
-         capture == mem::device::ProgramStream::Capture::kNone && !stream.device_.idle();
-}
-
 std::string listed(const std::vector<std::string>& all) {
   std::string text;
   for (std::size_t i = 0; i < std::min(all.size(), kMostNamed); ++i) text += (i == 0 ? "" : "; ") + all[i];
@@ -32,6 +26,8 @@ std::string listed(const std::vector<std::string>& all) {
 
 }  // namespace
 
+// Asks the driver nothing about the stream: a round of progress calls this at any time, and the program may have
+// destroyed the stream.
 void report_waits_of(const Attached& attached, const char* more) {
   std::vector<std::string> waits, later, matched;
   for (const OperationPointer& each : state->running) {
@@ -41,15 +37,15 @@ void report_waits_of(const Attached& attached, const char* more) {
     if (each->comm_ == &attached.comm_) later.push_back(each->what());
   }
   for (const Matched* const each : state->matched) {
-    if (each->comm_.get() == &attached.comm_ && each->stream_) matched.push_back(each->text());
+    if (each->stream_.get() == attached.stream_.get() && (attached.matched_ || each->in_graph_))
+      matched.push_back(each->text());
   }
-  if (!matched.empty() && !has_work(*attached.stream_)) matched.clear();
   if (waits.empty() && later.empty() && matched.empty()) return;
   std::string text = "the stream of a communicator of " + std::to_string(attached.comm_.size()) + " processes";
   if (!attached.comm_.name_.empty()) text += " (" + attached.comm_.name_ + ")";
   if (!waits.empty()) text += ", waits for: " + listed(waits);
   if (!later.empty()) text += ", has not come to: " + listed(later);
-  if (!matched.empty()) text += ", has work to do, and was given these matched operations: " + listed(matched);
+  if (!matched.empty()) text += ", may have work to do: it was given these matched operations: " + listed(matched);
   log::write(log::Level::kError, "%s%s", text.c_str(), more);
 }
 
@@ -61,7 +57,10 @@ void report_waits() {
   state->asked_seen = asked.load(std::memory_order_relaxed);
   if (now_seconds() - state->reported_at < kPauseSeconds) return;
   state->reported_at = now_seconds();
-  for (const Attached* const each : state->communicators) report_waits_of(*each, "");
+  // Requests may keep a communicator that the program has freed.
+  for (const Attached* const each : state->communicators) {
+    if (!each->freed_) report_waits_of(*each, "");
+  }
 }
 
 }  // namespace hr::enqueue

@@ -66,6 +66,18 @@ class Silent(unittest.TestCase):
         waits = r"waits for: persistent receive" if on_hip else r"matched operations: persistent receive from rank 1 with tag 0"
         self.assertRegex(self.report("matched", 2), r"headrace 0/2\] the stream .*" + waits)
 
+    def test_a_stream_that_was_destroyed(self):
+        """Requests keep the communicator of a stream that has gone, about which nobody may ask the driver."""
+        for seconds in (2, 10, 40):
+            result = subprocess.run([os.environ["HR_MPIEXEC"], "--timeout", str(seconds), "-n", "2", os.environ["HR_DEAD_PEER"], "destroyed"],
+                                    capture_output=True, text=True, timeout=100, env=os.environ | {"FAKE_CUDA_DEVICES": "2"})
+            self.assertNotIn("drivers crash here", result.stderr)
+            self.assertEqual(result.returncode, 124, result.stderr)
+            if result.stdout.count("destroyed its stream") == 2:
+                break
+        self.assertEqual(result.stdout.count("destroyed its stream"), 2)
+        self.assertNotIn("the stream of a communicator", result.stderr)
+
 
 @unittest.skipIf(on_hip, "no captures")
 class AtFinalize(unittest.TestCase):

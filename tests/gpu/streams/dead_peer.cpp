@@ -4,8 +4,10 @@
 // after how long. Run it with mpiexec --enable-recovery on two ranks or more.
 //
 //   mpi_streams_dead_peer [receive|any|allreduce|graph|matched|matched_long|reduction|reduction_long] [silent]
+//   mpi_streams_dead_peer destroyed
 //
 // silent: the last rank lives, but does nothing, so the others wait until the job is ended.
+// destroyed: matched requests outlive their communicator and its stream, and all ranks wait until the job is ended.
 #include <signal.h>
 #include <unistd.h>
 
@@ -94,6 +96,27 @@ void run(const check::Environment& mpi, const std::string& what, bool silent) {
   std::fflush(stdout);
 }
 
+void outlive_stream() {
+  const Kernels kernels;
+  Buffer from(64, MemoryKind::kDevice), to(64, MemoryKind::kDevice);
+  MPI_Request requests[2];
+  {
+    const Lane lane(kernels);
+    from.put(counting(16, static_cast<Word>(lane.rank)));
+    to.put(std::vector<Word>(16, 0xA5A5A5A5u));
+    gpu::synchronize();
+    CHECK_OK(MPI_Send_init(from.get(), 16, MPI_UINT32_T, lane.next, 0, lane.comm(), &requests[0]));
+    CHECK_OK(MPI_Recv_init(to.get(), 16, MPI_UINT32_T, lane.previous, 0, lane.comm(), &requests[1]));
+    CHECK_OK(MPIX_Matchall(2, requests));
+    CHECK_OK(MPIX_Runall_enqueue(2, requests, lane.comm()));
+    lane.wait();
+    expect(to.take<Word>(), counting(16, static_cast<Word>(lane.previous)), "a matched message");
+  }
+  std::printf("destroyed its stream\n");
+  std::fflush(stdout);
+  CHECK_OK(MPI_Recv(nullptr, 0, MPI_BYTE, MPI_ANY_SOURCE, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+}
+
 }  // namespace
 }  // namespace streams
 
@@ -101,6 +124,7 @@ int main(int argc, char** argv) {
   const check::Environment mpi(&argc, &argv, 2, MPI_THREAD_FUNNELED);
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
   if (!hr::test::select_device()) return 0;
+  if (argc > 1 && std::string(argv[1]) == "destroyed") return streams::outlive_stream(), 0;
   streams::run(mpi, argc > 1 ? argv[1] : "receive", argc > 2);
   return 0;
 }
