@@ -165,10 +165,13 @@ Status write_releases(const mem::Location& words, std::span<const Matched::Relea
 // True if the stream has no work left that uses the buffers. A stream whose communicators are freed has been waited
 // for, and may have been destroyed.
 bool is_done_with(const OpenBuffers& buffers) {
-  if (!buffers.stream) return true;
-  const auto uses = [&](const Attached* each) { return each->stream_.get() == buffers.stream.get() && !each->freed_; };
-  if (std::ranges::none_of(state->communicators, uses)) return true;
-  if (buffers.in_graph) return false;
+  const auto has_communicator = [](const Ref<Stream>& stream) {
+    return std::ranges::any_of(state->communicators, [&](const Attached* each) {
+      return each->stream_.get() == stream.get() && !each->freed_;
+    });
+  };
+  if (std::ranges::any_of(buffers.graphs, has_communicator)) return false;
+  if (!buffers.stream || !has_communicator(buffers.stream)) return true;
   auto capture = mem::device::ProgramStream::Capture::kNone;
   const mem::device::ProgramStream& stream = buffers.stream->device_;
   return stream.context() == nullptr ||
@@ -234,7 +237,7 @@ void close_idle_buffers() {
     if (!is_done_with(each)) return false;
     // A later launch of a graph then finds nothing to do.
     const Matched::Release end[] = {{each.released, 1}};
-    if (each.in_graph && !write_releases(each.where, end).ok()) static_cast<void>(take_detail());
+    if (!each.graphs.empty() && !write_releases(each.where, end).ok()) static_cast<void>(take_detail());
     each.close();
     return true;
   });
@@ -254,7 +257,8 @@ Status start_matched(std::span<p2p::Request* const> requests, Attached& attached
   for (p2p::Request* const each : requests) {
     Matched& matched = *matched_of(*each);
     matched.stream_ = attached.stream_;
-    matched.in_graph_ = matched.in_graph_ || captured;
+    const auto is_this = [&](const Ref<Stream>& stream) { return stream.get() == attached.stream_.get(); };
+    if (captured && std::ranges::none_of(matched.graphs_, is_this)) matched.graphs_.push_back(attached.stream_);
   }
   const bool together = waited != nullptr && kinds.fit_one_kernel();
   HR_TRY(append_work(*attached.stream_, {}, {}, together ? kinds.both() : kinds.starts()));

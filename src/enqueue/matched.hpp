@@ -62,10 +62,10 @@ class Matched : public p2p::RequestState {
   // Kernel that polls the words before the stream waits for them (kernels/matched_look.cu). Null if the kernel waits,
   // or if polling would only take time from a process on the same device.
   mem::device::FunctionHandle look_ = nullptr;
-  Ref<Stream> stream_;     // stream that started the request last
-  bool started_ = false;   // started, and not yet waited for
-  CaptureId capture_ = 0;  // capture to which the start belongs; 0: none
-  bool in_graph_ = false;  // one or more starts belong to a graph
+  Ref<Stream> stream_;               // stream that started the request last
+  bool started_ = false;             // started, and not yet waited for
+  CaptureId capture_ = 0;            // capture to which the start belongs; 0: none
+  std::vector<Ref<Stream>> graphs_;  // streams in whose captures it was started
   bool released_ = false;
 
  protected:
@@ -165,11 +165,11 @@ struct OpenBuffers {
   std::vector<mem::device::Mapping*> mappings;
   mem::Location where;
   Ref<Stream> stream;                       // stream that used them last; null: none
+  std::vector<Ref<Stream>> graphs;          // streams in whose captures they were used
   mem::device::DeviceAddress released = 0;  // word that kernels check before they use the buffers
-  bool in_graph = false;                    // a graph uses them
 };
-// Closes the buffers of a freed request once its stream is done with them; if a graph uses them, when the communicators
-// of its stream are freed.
+// Closes the buffers of a freed request once its stream is done with them; if graphs use them, when the communicators
+// of all streams in which these were captured are freed, too.
 void close_buffers(OpenBuffers buffers);
 // Closes the buffers of earlier calls that can be closed now.
 void close_idle_buffers();

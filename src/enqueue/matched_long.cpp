@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "coll/reduction.hpp"
 #include "enqueue/matched_allreduce.hpp"
@@ -283,7 +284,7 @@ MatchedLong::~MatchedLong() {
   if (state == nullptr) return;  // the end of the session has closed the buffers
   buffers_.where = where_;
   buffers_.stream = stream_;
-  buffers_.in_graph = in_graph_;
+  buffers_.graphs = std::move(graphs_);
   enqueue::close_buffers(std::move(buffers_));
 }
 

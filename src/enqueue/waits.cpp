@@ -37,7 +37,8 @@ void report_waits_of(const Attached& attached, const char* more) {
     if (each->comm_ == &attached.comm_) later.push_back(each->what());
   }
   for (const Matched* const each : state->matched) {
-    if (each->stream_.get() == attached.stream_.get() && (attached.matched_ || each->in_graph_))
+    const auto is_this = [&](const Ref<Stream>& stream) { return stream.get() == attached.stream_.get(); };
+    if ((attached.matched_ && is_this(each->stream_)) || std::ranges::any_of(each->graphs_, is_this))
       matched.push_back(each->text());
   }
   if (waits.empty() && later.empty() && matched.empty()) return;

@@ -162,6 +162,32 @@ void left_early(const Kernels& kernels) {
   expect(values.take<Word>(), wanted, "a sum whose communicator was freed early");
 }
 
+// A request that a graph of one stream contains is started in another stream, and freed; then that stream's
+// communicator is freed. The graph still executes the reduction.
+void kept_for_graph(const Kernels& kernels) {
+  constexpr std::size_t kCount = 30001;
+  const Lane lane(kernels);
+  Buffer values(kCount * sizeof(Word), MemoryKind::kDevice);
+  values.put(counting(kCount, 1));
+  gpu::synchronize();
+  MPI_Request request = MPI_REQUEST_NULL;
+  CHECK_OK(MPI_Allreduce_init(MPI_IN_PLACE, values.get(), kCount, MPI_UINT32_T, MPI_SUM, lane.comm(), MPI_INFO_NULL,
+                              &request));
+  CHECK_OK(MPIX_Matchall(1, &request));
+  const Graph graph(lane, 1, [&] { CHECK_OK(MPIX_Runall_enqueue(1, &request, lane.comm())); });
+  {
+    const Lane other(kernels);
+    CHECK_OK(MPIX_Runall_enqueue(1, &request, other.comm()));
+    other.wait();
+    CHECK_OK(MPI_Request_free(&request));
+  }
+  graph.launch();
+  lane.wait();
+  std::vector<Word> wanted = counting(kCount, 1);
+  for (Word& each : wanted) each *= static_cast<Word>(lane.size) * static_cast<Word>(lane.size);
+  expect(values.take<Word>(), wanted, "a graph after the communicator of another stream was freed");
+}
+
 // Requests are freed while the stream works on them, their buffers soon after, and others replace them.
 void freed(const Kernels& kernels) {
   constexpr int kRounds = 12;
@@ -201,6 +227,7 @@ int main(int argc, char** argv) {
   streams::orders(kernels);
   streams::chain(kernels);
   streams::left_early(kernels);
+  streams::kept_for_graph(kernels);
   streams::freed(kernels);
   return 0;
 }
