@@ -123,6 +123,9 @@ void begin_progress();
 void set_spin_limits() noexcept;
 // Number of the node's cores.
 [[nodiscard]] int online_cores() noexcept;
+// Returns this process's share of the cores that these processes share, or the number of its usable cores if that is
+// smaller.
+[[nodiscard]] int share_of_cores(int processes, int cores) noexcept;
 // Sets own_cores and patience for processes that share these cores.
 void count_cores(int processes, int cores) noexcept;
 // Returns own_cores. Threads: any.

@@ -111,8 +111,10 @@ bool offer() {
     (each->reaches(boot::identity().rank) ? host : state.network) = each;
   }
   const auto chosen = static_cast<int>(knobs().channels);
-  // There is one channel per thread that can run concurrently, in addition to channel 0.
-  const int suitable = own_cores() == 1 ? 1 : own_cores() + 1;
+  // There is one channel per thread that can run concurrently, in addition to channel 0. own_cores() would depend on
+  // which processes have started already, and so differ between processes that have the same CPUs.
+  const int cores = share_of_cores(engine()->processes_on_node, online_cores());
+  const int suitable = cores == 1 ? 1 : cores + 1;
   const int wanted = std::min(chosen != 0 ? chosen : suitable, kMost);
   if (host != nullptr) state.on_host = std::min(wanted, host->most_channels() + 1);
   if (state.on_host > 1) {

@@ -280,10 +280,14 @@ void set_spin_limits() noexcept {
 
 int online_cores() noexcept { return static_cast<int>(std::max<long>(::sysconf(_SC_NPROCESSORS_ONLN), 1)); }
 
-void count_cores(int processes, int cores) noexcept {
+int share_of_cores(int processes, int cores) noexcept {
   const int share = std::max(cores / processes, 1);
   const int allowed = static_cast<int>(topo::allowed_cpus().size());
-  std::atomic_ref(progress.own_cores).store(allowed == 0 ? share : std::min(share, allowed), std::memory_order_relaxed);
+  return allowed == 0 ? share : std::min(share, allowed);
+}
+
+void count_cores(int processes, int cores) noexcept {
+  std::atomic_ref(progress.own_cores).store(share_of_cores(processes, cores), std::memory_order_relaxed);
   progress.patience = std::clamp(static_cast<double>(processes) / cores, 1.0, kMostPatience);
 }
 
