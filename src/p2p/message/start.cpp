@@ -83,6 +83,7 @@ void list_transports() {
   state.sleeper.open(state.transports);
   state.polls_network = std::ranges::any_of(active, [&state](const auto* each) { return !each->reaches(state.rank); });
   list_round_watch();
+  progress.shared_cpus.until = 0;  // this process has yet to report its CPUs to those that new transports reach
 }
 
 Status init() {
