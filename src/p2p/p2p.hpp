@@ -27,8 +27,8 @@ struct Envelope {
   int tag = 0;
 };
 
-// Queries answered by the layer that creates contexts; used only once a process has failed
-// (process_failure.hpp).
+// Queries answered by the layer that creates contexts; used only for operations that may never end, because a process
+// has failed (process_failure.hpp) or left MPI, and for counters.
 struct ContextMembers {
   // Returns the process for which a receive from this source waits; -1: unknown. If null, the process is the source
   // itself.

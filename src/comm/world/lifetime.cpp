@@ -49,7 +49,7 @@ bool may_be_pending_on_channel(const Communicator& comm) {
                      [&comm](p2p::Channel* channel) { return channel->may_have_pending(comm.context()); });
 }
 
-// --- For p2p, once a process has failed ---
+// --- For p2p, once a process has failed or left MPI ---
 
 // Finds a process by the source in a message, which is a process number in agreements and a rank everywhere else.
 int process_of(std::uint32_t context, int source) {

@@ -76,30 +76,24 @@ bool end_unanswered(void* /*argument*/) {
   return moved;
 }
 
-// Returns the transport of the messages from a process that has left MPI; null if it has not. This process has not.
-transport::Transport* path_of_left(int proc) {
-  if (proc < 0 || !shares_memory(proc)) return nullptr;
-  transport::Transport* found = nullptr;
-  for (transport::Transport* const each : engine()->transports) {
-    if (!each->reaches(proc) || !each->caps(proc).same_node) continue;
-    if (!each->has_left(proc)) return nullptr;  // it has left only a connection that has ended
-    found = each;
-  }
-  return found;
-}
-
 // The processes of which one must send or receive for an operation to end, all of which have left MPI.
 struct Left {
   std::vector<int> procs;
   std::vector<transport::Transport*> paths;  // their messages come through these
 
-  // False if the process has not left.
+  // False if the process has not left, as this process has not.
   bool add(int proc) {
-    transport::Transport* const path = path_of_left(proc);
-    if (path == nullptr) return false;
-    procs.push_back(proc);
-    if (std::ranges::find(paths, path) == paths.end()) paths.push_back(path);
-    return true;
+    if (proc < 0 || !shares_memory(proc)) return false;
+    bool found = false;
+    for (transport::Transport* const each : engine()->transports) {
+      if (!each->reaches(proc) || !each->caps(proc).same_node) continue;
+      if (!each->has_left(proc)) return false;  // it has left only a connection that has ended
+      // Two jobs that are connected in several ways share several transports, and the process chose one of them.
+      if (std::ranges::find(paths, each) == paths.end()) paths.push_back(each);
+      found = true;
+    }
+    if (found) procs.push_back(proc);
+    return found;
   }
 };
 
