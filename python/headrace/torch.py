@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import atexit
 import ctypes
-from collections import OrderedDict
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -28,8 +28,6 @@ import torch
 import torch.distributed as dist
 
 from headrace.installation import prefix
-
-_MOST_REQUESTS = 256  # of one communicator that are kept for later calls with the same arguments
 
 # Values of the standard ABI (include/mpi.h, include/mpi-ext.h).
 _WORLD, _INFO_NULL, _REQUEST_NULL, _ERRORS_RETURN, _IN_PLACE = 0x101, 0x130, 0x180, 0x143, 1
@@ -174,7 +172,7 @@ class _Lane:
     def __init__(self, comm: _Pointer, stream: torch.cuda.Stream | None) -> None:
         mpi = _mpi()
         self._enqueues, self._cuda_stream = stream is not None, stream
-        self._requests: OrderedDict[tuple, _Pointer] = OrderedDict()
+        self._running: deque[_Pointer] = deque()  # of operations that the stream may not have executed yet, in their order
         self._captured: list[_Pointer] = []  # belong to graphs
         self._stream = _Pointer()
         if stream is None:
@@ -192,35 +190,23 @@ class _Lane:
         return [] if self._cuda_stream is None else [_Mark(self._cuda_stream)]
 
     def run(self, name: str, *arguments: int | None) -> None:
-        """Starts the persistent form of a collective operation and waits for it. The arguments are those before the communicator."""
+        """Executes a collective operation. The arguments are those before the communicator."""
         mpi = _mpi()
         captured = self._cuda_stream is not None and _is_captured(self._cuda_stream)
-        key = (name, *arguments)
-        request = None if captured else self._requests.get(key)
-        if request is None:
-            request = mpi.handle(name, *map(_argument, arguments), self.comm, _Pointer(_INFO_NULL))
-            self._keep(key, request, captured)
-        else:
-            self._requests.move_to_end(key)
-        if self._enqueues:
-            mpi("MPIX_Runall_enqueue", 1, ctypes.byref(request), self.comm)
-            if self._cuda_stream is not None and not captured and not _asynchronous:
-                self._cuda_stream.synchronize()  # what reads a tensor while the stream waits hangs
-        else:
-            mpi("MPI_Start", ctypes.byref(request))
-            mpi("MPI_Wait", ctypes.byref(request), None)
-
-    def _keep(self, key: tuple, request: _Pointer, captured: bool) -> None:
+        if not captured and not (self._enqueues and _asynchronous):
+            # On the communicator of a stream, the call waits for the stream.
+            mpi(name, *map(_argument, arguments), self.comm)
+            return
+        # A request of an earlier call is never started again: the other processes might make a new one, as their tensors have other
+        # addresses, and the operations would not match.
+        request = mpi.handle(f"{name}_init", *map(_argument, arguments), self.comm, _Pointer(_INFO_NULL))
+        mpi("MPIX_Runall_enqueue", 1, ctypes.byref(request), self.comm)
         if captured:
             self._captured.append(request)
             return
-        self._requests[key] = request
-        if len(self._requests) <= _MOST_REQUESTS:
-            return
-        oldest, old = next(iter(self._requests.items()))
-        if self._is_over(old):
-            del self._requests[oldest]
-            _mpi()("MPI_Request_free", ctypes.byref(old))
+        self._running.append(request)
+        while self._running and self._is_over(self._running[0]):
+            mpi("MPI_Request_free", ctypes.byref(self._running.popleft()))
 
     def _is_over(self, request: _Pointer) -> bool:
         flag = ctypes.c_int()
@@ -238,10 +224,10 @@ class _Lane:
 
     def free(self) -> None:
         mpi = _mpi()
-        if self._enqueues and self._requests:
-            # Its streams' work is over after this.
+        if self._enqueues:
+            # The work of its stream is over after this.
             mpi("MPI_Barrier", self.comm)
-        for request in [*self._requests.values(), *self._captured]:
+        for request in [*self._running, *self._captured]:
             mpi("MPI_Request_free", ctypes.byref(request))
         mpi("MPI_Comm_free", ctypes.byref(self.comm))
         if self._enqueues:
@@ -333,7 +319,7 @@ class ProcessGroup(dist.ProcessGroup):
     def allreduce(self, tensors: list[torch.Tensor], opts: Any = None) -> _Work:
         opts = opts or dist.AllreduceOptions()
         for tensor in tensors:
-            self._run(tensor, "MPI_Allreduce_init", _Address(_IN_PLACE), *_buffer(tensor), _op(opts.reduceOp))
+            self._run(tensor, "MPI_Allreduce", _Address(_IN_PLACE), *_buffer(tensor), _op(opts.reduceOp))
             self._average(tensor, opts.reduceOp)
         return self._work(tensors, tensors)
 
@@ -344,13 +330,13 @@ class ProcessGroup(dist.ProcessGroup):
     def broadcast(self, tensors: list[torch.Tensor], opts: Any = None) -> _Work:
         root = opts.rootRank if opts is not None else 0
         for tensor in tensors:
-            self._run(tensor, "MPI_Bcast_init", *_buffer(tensor), root)
+            self._run(tensor, "MPI_Bcast", *_buffer(tensor), root)
         return self._work(tensors, tensors)
 
     def _allgather_base(self, output: torch.Tensor, tensor: torch.Tensor, opts: Any = None) -> _Work:  # noqa: ARG002
         if output.numel() != self._size * tensor.numel() or output.dtype != tensor.dtype:
             raise ValueError(f"the output must have {self._size} times the elements of the input, of the same type")
-        self._run(tensor, "MPI_Allgather_init", *_buffer(tensor), *_buffer(output, tensor.numel()))
+        self._run(tensor, "MPI_Allgather", *_buffer(tensor), *_buffer(output, tensor.numel()))
         return self._work([output], [tensor])
 
     def allgather(self, outputs: list[list[torch.Tensor]], tensors: list[torch.Tensor], opts: Any = None) -> _Work:  # noqa: ARG002
@@ -365,7 +351,7 @@ class ProcessGroup(dist.ProcessGroup):
         opts = opts or dist.ReduceScatterOptions()
         if tensor.numel() != self._size * output.numel() or output.dtype != tensor.dtype:
             raise ValueError(f"the input must have {self._size} times the elements of the output, of the same type")
-        self._run(tensor, "MPI_Reduce_scatter_block_init", _place(tensor), *_buffer(output), _op(opts.reduceOp))
+        self._run(tensor, "MPI_Reduce_scatter_block", _place(tensor), *_buffer(output), _op(opts.reduceOp))
         self._average(output, opts.reduceOp)
         return self._work([output], [tensor])
 
@@ -377,7 +363,7 @@ class ProcessGroup(dist.ProcessGroup):
     def barrier(self, opts: Any = None) -> _Work:  # noqa: ARG002
         on_device = torch.cuda.is_available() and torch.cuda.is_initialized()
         here = torch.empty(0, device="cuda" if on_device else "cpu")
-        self._run(here, "MPI_Barrier_init")
+        self._run(here, "MPI_Barrier")
         return self._work([], [here])
 
     def send(self, tensors: list[torch.Tensor], peer: int, tag: int = 0) -> _Work:
