@@ -35,10 +35,10 @@
 // other channels at the end of each short sleep.
 //
 // Owner: p2p/, from the first at() to close(). Threads: all member functions take the channel's lock themselves.
-// Order of locks: a thread that holds a channel's lock may wait for the library lock; one that holds the library lock
-// only tries to take a channel's. Callers must not hold the library lock (LibraryLock::suspend()). Memory order: a
-// request's completion flag is released by the completing thread and acquired by Request::complete(); everything else
-// is ordered by the locks.
+// Order of locks: a thread that holds a channel's lock may wait for the library lock; one that holds the library lock,
+// or another channel's, only tries to take a channel's. Callers must not hold the library lock
+// (LibraryLock::suspend()). Memory order: a request's completion flag is released by the completing thread and acquired
+// by Request::complete(); everything else is ordered by the locks.
 #pragma once
 
 #include <atomic>

@@ -188,8 +188,9 @@ ChannelOperation* Channel::operation_of(std::uint64_t cookie, int proc, bool is_
   auto* request = reinterpret_cast<Request*>(cookie & ((std::uint64_t{1} << kAddressBits) - 1));
   if (!Arena<Request>::instance().owns(request) || request->operation_ == nullptr) return nullptr;
   ChannelOperation* found = request->operation_;
-  if (found->channel != this || cookie_of(*found) != cookie || request->is_receive_ != is_receive ||
-      request->complete())
+  // A receive that waits only for its send half has ended for the sender of its message.
+  const bool ended = request->complete() || request->phase_ == Request::Phase::kDone;
+  if (found->channel != this || cookie_of(*found) != cookie || request->is_receive_ != is_receive || ended)
     return nullptr;
   return is_receive || request->proc_ == proc ? found : nullptr;
 }

@@ -51,14 +51,13 @@ bool Channel::end_half(ChannelOperation& receive) {
   if (!send.complete()) return false;
   Request& request = *receive.request;
   Completion completion = request.completion_;
-  std::string why = request.detail_;
-  if (completion.error.ok() && !send.completion_.error.ok()) {
-    completion.error = send.completion_.error;
-    why = send.detail();
-  }
+  const Request& first = completion.error.ok() ? send : request;
+  completion.error = first.completion_.error;
+  // After a success, the request may still have the text of an earlier error.
+  std::string why = completion.error.ok() ? std::string() : first.detail();
   if (!send.operation_->channel->try_give_back(send)) return false;
   receive.send_half = nullptr;
-  set_detail(std::move(why));
+  if (!completion.error.ok()) set_detail(std::move(why));
   request.finish(completion);
   if (receive.freed) give(receive);
   return true;
