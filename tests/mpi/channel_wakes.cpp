@@ -80,9 +80,7 @@ void cancel(Waiter& waiter) { CHECK_OK(MPI_Cancel(&waiter.request)); }
 
 const std::array<Kind, 5> kKinds = {{
     {"MPI_Recv", nothing,
-     [](Waiter& waiter) {
-       CHECK_OK(MPI_Recv(waiter.data.data(), 1, MPI_INT, 0, 1, waiter.comm, MPI_STATUS_IGNORE));
-     },
+     [](Waiter& waiter) { CHECK_OK(MPI_Recv(waiter.data.data(), 1, MPI_INT, 0, 1, waiter.comm, MPI_STATUS_IGNORE)); },
      send, [](Waiter& waiter) { CHECK_EQ(waiter.data[0], 7); }},
     {"MPI_Probe", nothing,
      [](Waiter& waiter) { CHECK_OK(MPI_Probe(MPI_ANY_SOURCE, MPI_ANY_TAG, waiter.comm, MPI_STATUS_IGNORE)); }, send,

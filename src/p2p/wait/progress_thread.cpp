@@ -50,8 +50,8 @@ struct State {
   bool unbound = false;               // the thread may use every core
   std::atomic<bool> stopping{false};
   std::atomic<Attention> attention{Attention::kNone};
-  std::atomic<bool> asleep{false};  // true while a watching thread sleeps; set under the lock
-  std::atomic<bool> woken{false};   // wake() or attend() has woken the thread since it fell asleep
+  std::atomic<bool> asleep{false};   // true while a watching thread sleeps; set under the lock
+  std::atomic<bool> woken{false};    // wake() or attend() has woken the thread since it fell asleep
   std::atomic<bool> resting{false};  // true while the thread rests; set under the lock
   SeldomPolled seldom;               // library lock
   unsigned moves = 0;                // its moves, as last seen by the thread
@@ -270,6 +270,7 @@ void wake() noexcept {
   if (!state.asleep.load(std::memory_order_relaxed) && !is_resting()) [[likely]]
     return;
   state.woken.store(true, std::memory_order_relaxed);
+  state.resting.store(false, std::memory_order_relaxed);  // until it runs, other operations need not wake it again
   engine()->sleeper.wake();
 }
 
