@@ -83,6 +83,8 @@ int main(int argc, char** argv) {
       CHECK_OK(MPI_Send(nullptr, 0, MPI_INT, 0, 7, MPI_COMM_WORLD));
       break;
     default:
+      // The connections of all channels are open, so that they are cut as well.
+      for (const int tag : {1, 3, 5}) CHECK_OK(MPI_Probe(0, tag, comm, MPI_STATUS_IGNORE));
       CHECK_OK(MPI_Recv(nullptr, 0, MPI_INT, 0, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
       cut_network();
   }
