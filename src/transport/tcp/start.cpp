@@ -43,10 +43,10 @@ Status Tcp::create() {
   if (::bind(listener_, generic, length) != 0) return failed("bind", interface_);
   if (::listen(listener_, kBacklog) != 0) return failed("listen", interface_);
   if (::getsockname(listener_, generic, &length) != 0) return failed("getsockname", interface_);
-  if (const int error = closed_port_.open(address); error != 0) {
-    errno = error;
-    return failed("a second port", interface_);
-  }
+  // Without it, this host may seem to be silent while the queue of connections of this process is full.
+  if (const int error = closed_port_.open(address); error != 0)
+    log::write(log::Level::kDecision, "tcp: no second port on interface %s: %s", interface_.name.c_str(),
+               std::strerror(error));
   epoll_event event{.events = EPOLLIN, .data = {.ptr = nullptr}};
   if (::epoll_ctl(events_, EPOLL_CTL_ADD, listener_, &event) != 0) return failed("epoll_ctl", interface_);
   log::write(log::Level::kDecision, "tcp: listens at %s on interface %s", text_of(address).c_str(),
