@@ -428,6 +428,12 @@ void Tcp::check_unanswered(Peer& peer, double now) {
     const int error = peer.last_error != 0 ? peer.last_error : ETIMEDOUT;
     return fail_path(peer, error, text_of_refusal(error));
   }
+  if (peer.host_probe.has_answered()) {
+    // Earlier attempts have failed for another reason, which has passed.
+    peer.failing_since = 0;
+    peer.attempts = 0;
+    peer.last_error = 0;
+  }
   const bool is_long = now - peer.unanswered_since > network::silence_seconds();
   if (is_long && peer.host_probe.has_answered() && !std::exchange(said_full_, true)) {
     const LibraryGuard guard;
