@@ -129,12 +129,14 @@ void Ofi::tick() {
 
 // A process that listens may take as long as it computes until it answers.
 void Ofi::look_at(Peer& peer, double now) {
-  if (peer.probe.is_pending()) return look_at_probe(peer, now);
   if (peer.stuck_since == 0) {
+    peer.probe.close();
     peer.probe_pause = kProbePause;
     peer.unanswered_since = 0;
+    peer.probe_error = 0;
     return peer.host_probe.stop();
   }
+  if (peer.probe.is_pending()) return look_at_probe(peer, now);
   if (now - peer.stuck_since < kStuckTime || now - peer.probed_at < peer.probe_pause) return;
   if (peer.socket.ss_family == AF_UNSPEC) {
     if (!peer.worked && now - peer.stuck_since > network::silence_seconds()) fail_path(peer, FI_ETIMEDOUT);
@@ -154,7 +156,7 @@ void Ofi::look_at_probe(Peer& peer, double now) {
     // The process has closed the connection (ECONNRESET), or keeps it, so it listens.
     if (error != 0 && error != ECONNRESET) return fail_path(peer, error);
     peer.probed_at = now;
-    if (peer.stuck_since != 0) peer.stuck_since = now;
+    peer.stuck_since = now;
     peer.unanswered_since = 0;
     peer.probe_error = 0;
     peer.probe_pause = std::min(2 * peer.probe_pause, kLongestProbePause);
