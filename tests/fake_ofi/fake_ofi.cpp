@@ -5,9 +5,8 @@
 //   FAKE_OFI_REFUSE=N     of N successive operations, only the last one is accepted for now
 //   FAKE_OFI_LOSE=N       the first N messages that a process sends before anything has arrived are lost
 //   FAKE_OFI_BUSY=1       no read of the completion queue finds it empty: completions without an operation fill it
-//   FAKE_OFI_FAIL=N       the first N receives fail, and so end the use of their buffers; a provider over ofi_rxm does
-//   not
-//                         report that end
+//   FAKE_OFI_FAIL=N       the first N receives fail or, every other one, are cancelled, and so end the use of their
+//                         buffers; a provider over ofi_rxm does not report that end
 //   FAKE_OFI_PROVIDER=P   the first provider is called P
 //   FAKE_OFI_CANNOT=WHAT  the first provider fails to open a "fabric", a "domain" or an "endpoint", or to "receive"; a
 //                         process that leaves endpoints open reports them at its end
@@ -252,7 +251,8 @@ ssize_t receive(fid_ep* endpoint, const fi_msg* message, std::uint64_t flags) {
   if (to_fail == 0) return known(&endpoint->fid).messages->recvmsg(endpoint, message, flags);
   --to_fail;
   const bool reports = real_name.find("rxm") == std::string::npos;
-  done.push_back({message->context, FI_EIO, reports ? FI_RECV | FI_MULTI_RECV : FI_RECV});
+  const int error = to_fail % 2 == 0 ? FI_EIO : FI_ECANCELED;
+  done.push_back({message->context, error, reports ? FI_RECV | FI_MULTI_RECV : FI_RECV});
   return 0;
 }
 

@@ -141,14 +141,14 @@ void Ofi::read_error() {
 // A connection that ends within a message makes its receive fail. If the provider does not say that it has released the
 // buffer, parts of the message may still arrive there, and another error may follow: another buffer takes its place.
 void Ofi::receive_failed(Landing& landing, int error, std::uint64_t flags) {
-  if (error != FI_ECANCELED) {
+  // While processes close their endpoints, receives are cancelled.
+  if (error != FI_ECANCELED || !closing_) {
     drop_message(-1, error == FI_ETRUNC ? "it is longer than any message"
                                         : "its connection ended before all of it had arrived, or libfabric could not "
                                           "receive it (FI_LOG_LEVEL=warn says more)");
   }
   if ((flags & FI_MULTI_RECV) != 0) return release(landing);
-  const bool silently = error == FI_ECANCELED || fabric_.releases_failed();
-  if (!silently || !std::exchange(landing.posted, false)) return;
+  if (!fabric_.releases_failed() || !std::exchange(landing.posted, false)) return;
   retired_.push_back(&landing);
   if (retired_.size() <= kMostRetired && make_landing().ok()) return;
   if (retired_.size() <= kMostRetired) static_cast<void>(take_detail());
