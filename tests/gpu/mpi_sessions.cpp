@@ -47,9 +47,11 @@ std::string text_of(const Held& held) {
          std::to_string(held.files) + " files";
 }
 
-// With several processes, the amount depends on the order in which they wait. With one process, 64 bytes per session
-// would exceed this.
-std::size_t heap_room(int processes) { return processes == 1 ? 256 : std::size_t{32} << 10; }
+// With several processes, the amount depends on the order in which they wait, and the networks' transports keep as many
+// buffers of 64 KiB as were in use at once: two more than before may be. With one process, 64 bytes per session would
+// exceed this.
+constexpr std::size_t kBufferRoom = std::size_t{65} << 10;
+std::size_t heap_room(int processes) { return processes == 1 ? 256 : (std::size_t{32} << 10) + 2 * kBufferRoom; }
 
 bool within(const Held& now, const Held& most, int processes) {
   return now.device <= most.device && now.heap <= most.heap + heap_room(processes) && now.files <= most.files;
