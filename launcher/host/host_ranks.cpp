@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <set>
 #include <utility>
 
 #include "host/stacks.hpp"
@@ -177,12 +178,19 @@ void HostRanks::signal_all(int signal) {
   if (finds_programs && !callbacks_.has_other_jobs()) signal_outside(signal);
 }
 
-// Signals the ranks' processes that are in no rank's process group.
+// Signals the ranks' processes that are in no rank's process group: whole groups, as a process that is being forked
+// cannot be found otherwise.
 void HostRanks::signal_outside(int signal) {
-  for_each_process_with(job_secret(), "PMI_RANK=", [this, signal](pid_t process) {
+  std::set<pid_t> groups;
+  for_each_process_with(job_secret(), "PMI_RANK=", [&](pid_t process) {
     const pid_t group = ::getpgid(process);
     const bool is_inside = std::ranges::any_of(ranks_, [group](const Rank& rank) { return rank.pid == group; });
-    if (!is_inside && group > 0) ::kill(process, signal);
+    if (is_inside || group <= 0) return;
+    if (group == ::getpgrp()) {
+      ::kill(process, signal);
+    } else if (groups.insert(group).second) {
+      ::kill(-group, signal);
+    }
   });
 }
 
