@@ -1,5 +1,6 @@
 // Measures the driver: the host time of each call that an enqueue makes, beside that of an enqueue; and which calls
-// wait while another thread copies to or from pageable memory behind a stream that waits. One process.
+// wait while another thread copies to or from pageable memory behind a stream that waits, in the same context and in
+// another one. One process.
 //
 //   mpi_streams_costs [--short]
 #include <algorithm>
@@ -44,6 +45,10 @@ struct Calls {
   int (*copy)(Address, Address, std::size_t,
               gpu::Stream) = driver<int(Address, Address, std::size_t, gpu::Stream)>("cuMemcpyAsync");
   int (*query)(gpu::Stream) = driver<int(gpu::Stream)>("cuStreamQuery");
+  int (*push)(void*) = driver<int(void*)>("cuCtxPushCurrent_v2");
+  int (*pop)(void**) = driver<int(void**)>("cuCtxPopCurrent_v2");
+  int (*create)(void**, unsigned, int) = driver<int(void**, unsigned, int)>("cuCtxCreate_v2");
+  int (*destroy)(void*) = driver<int(void*)>("cuCtxDestroy_v2");
 };
 
 // Prints the median time of a call.
@@ -135,6 +140,28 @@ void blocked(const Calls& calls, const Lane& lane, const Buffer& words, const Bu
   try_call("cuMemcpyAsync", [&] { calls.copy(address + 65536, address, 4096, other); });
   try_call("cuMemcpyAsync, pinned", [&] { calls.copy(at + 128, address, 64, other); });
   try_call("cuLaunchKernel", [&] { lane.fill_in(other, data, 1); });
+
+  // The memory belongs to the first context.
+  void *second = nullptr, *popped = nullptr;
+  gpu::check(calls.create(&second, 0, device), "cuCtxCreate");
+  const gpu::Stream elsewhere = gpu::create_stream(true);
+  calls.pop(&popped);
+  const auto try_elsewhere = [&](const char* name, const auto& call) {
+    try_call(name, [&] {
+      calls.push(second);
+      gpu::check(call(), name);
+      gpu::check(calls.pop(&popped), "cuCtxPopCurrent");
+    });
+  };
+  try_elsewhere("elsewhere: cuStreamQuery", [&] { return calls.query(elsewhere); });
+  try_elsewhere("elsewhere: cuMemcpyAsync", [&] { return calls.copy(address + 65536, address, 4096, elsewhere); });
+  try_elsewhere("elsewhere: the same, pinned", [&] { return calls.copy(at + 128, address, 64, elsewhere); });
+  try_elsewhere("elsewhere: cuStreamWriteValue32", [&] { return calls.write(elsewhere, at + 64, 1, 0); });
+  calls.push(second);
+  gpu::synchronize(elsewhere);
+  gpu::destroy_stream(elsewhere);
+  calls.pop(&popped);
+  gpu::check(calls.destroy(second), "cuCtxDestroy");
   gpu::destroy_stream(other);
 }
 
