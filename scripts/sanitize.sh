@@ -19,10 +19,12 @@ case $preset in
     # tests that load the library into another program (Python), which would have to load the sanitizer first. A test
     # that counts driver calls or polls per unit of time is excluded because times are longer and malloc is not glibc's,
     # and 48 ranks on few cores because they take ten minutes. The undefined-behaviour sanitizer examines virtual tables
-    # through a pipe, which a process without descriptors cannot open.
+    # through a pipe, which a process without descriptors cannot open. hip_page_* load the library into Python, and run
+    # each program of tests/gpu, which has tests of its own.
     without='unit_comm_scale unit_p2p_mock_memory mpi_given_back mpi_memory_192 mpi_stopped_rank_[24]
       mpi_coll_(movement|reductions)_[a-z_]*_(48|64|96) doctor_gpus doctor_links doctor_choice_adapters doctor_amd monitor_pmpi
-      monitor_programs gpu_enqueue_calls gpu_channel_calls mpi_yielding_[a-z]*_many mpi_yielding_[a-z]*_many_later
+      monitor_programs gpu_enqueue_calls [a-z]*_channel_calls hip_page_rocm[567]
+      mpi_process_two_jobs_second_[0-9_]* mpi_yielding_[a-z]*_many mpi_yielding_[a-z]*_many_later
       gpu_torch_[a-z0-9_]* hip_torch_[a-z0-9_]* [a-z0-9_-]*no-descriptor mpi_channel_first_use_unopened'
     export ASAN_OPTIONS="$left_to_us:detect_leaks=0:${ASAN_OPTIONS:-}"
     export UBSAN_OPTIONS="print_stacktrace=1:${UBSAN_OPTIONS:-}" ;;
