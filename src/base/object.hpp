@@ -45,9 +45,12 @@ class Object {
   Object(const Object&) = delete;
   Object& operator=(const Object&) = delete;
 
-  [[nodiscard]] bool is(ObjectKind kind) const noexcept { return magic_ == static_cast<std::uint32_t>(kind); }
+  // Any thread may ask: calls on channels look handles up without the library lock.
+  [[nodiscard]] bool is(ObjectKind kind) const noexcept {
+    return magic_.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(kind);
+  }
   // Changes the kind, and with it the set of calls that accept the object's handle.
-  void become(ObjectKind kind) noexcept { magic_ = static_cast<std::uint32_t>(kind); }
+  void become(ObjectKind kind) noexcept { mark(static_cast<std::uint32_t>(kind)); }
   // Returns the handle that programs hold: this address, or the ABI's constant for a predefined object.
   [[nodiscard]] void* handle() const noexcept { return handle_; }
   void set_predefined_handle(std::uintptr_t constant) noexcept { handle_ = reinterpret_cast<void*>(constant); }
@@ -59,11 +62,11 @@ class Object {
   [[nodiscard]] std::uint32_t references() const noexcept { return references_; }
 
   // Marks the memory as not a live object. Called by the arena after destruction.
-  void poison() noexcept { *const_cast<volatile std::uint32_t*>(&magic_) = 0; }
+  void poison() noexcept { mark(0); }
 
   // Reverses poison(): makes this a live object again, with one reference. Called by the arena.
   void revive(ObjectKind kind) noexcept {
-    magic_ = static_cast<std::uint32_t>(kind);
+    mark(static_cast<std::uint32_t>(kind));
     references_ = 1;
     handle_ = this;
   }
@@ -75,7 +78,9 @@ class Object {
   ~Object() = default;
 
  private:
-  std::uint32_t magic_;
+  void mark(std::uint32_t magic) noexcept { magic_.store(magic, std::memory_order_relaxed); }
+
+  std::atomic<std::uint32_t> magic_;
   std::uint32_t references_ = 1;
   void* handle_;
 };

@@ -48,9 +48,9 @@ void call_back(Request& send, Status why) {
 void end_sends() {
   std::vector<Request*> sends;
   Arena<Request>::instance().for_each([&](Request& each) {
+    if (each.operation_ != nullptr) return;  // belongs to a channel, whose threads may be changing it
     const bool open = each.phase_ == Request::Phase::kQueued || each.phase_ == Request::Phase::kWaiting;
-    if (each.operation_ == nullptr && !each.is_receive_ && open && each.proc_ >= 0 && !each.complete() &&
-        !has_failed(each.proc_))
+    if (!each.is_receive_ && open && each.proc_ >= 0 && !each.complete() && !has_failed(each.proc_))
       sends.push_back(&each);
   });
   for (Request* send : sends) {
