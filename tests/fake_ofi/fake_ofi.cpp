@@ -8,6 +8,7 @@
 //   FAKE_OFI_FAIL=N       the first N receives fail or, every other one, are cancelled, and so end the use of their
 //                         buffers; a provider over ofi_rxm does not report that end
 //   FAKE_OFI_PROVIDER=P   the first provider is called P
+//   FAKE_OFI_CARDS=N      the first device is listed N times, as card0, card1, ..., each on the PCI bus of that number
 //   FAKE_OFI_CANNOT=WHAT  the first provider fails to open a "fabric", a "domain" or an "endpoint", or to "receive"; a
 //                         process that leaves endpoints open reports them at its end
 //   FAKE_OFI_NO_NODE=1    nothing is found for an address, only for all devices
@@ -26,6 +27,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -77,6 +79,7 @@ bool cannot(std::string_view what) {
 
 std::string real_name;  // of the first provider
 std::string shown_name;
+std::string real_device;  // of all cards
 
 // --- tables of objects ---
 
@@ -323,7 +326,64 @@ fi_info* with_real_name(const fi_info* info) {
   static const auto duplicate = real(&fi_dupinfo, "fi_dupinfo");
   fi_info* const copy = duplicate(info);
   std::free(std::exchange(copy->fabric_attr->prov_name, ::strdup(real_name.c_str())));
+  if (!real_device.empty()) std::free(std::exchange(copy->domain_attr->name, ::strdup(real_device.c_str())));
   return copy;
+}
+
+// A network card's description, which libfabric copies and releases by the functions of its object.
+struct Card {
+  fid_nic nic{};
+  fi_bus_attr bus{};
+  fi_link_attr link{};
+};
+fid_nic* make_card(unsigned number);
+Card* card_of(fid* object) { return reinterpret_cast<Card*>(object); }
+int close_card(fid* object) {
+  delete card_of(object);
+  return 0;
+}
+int control_card(fid* object, int command, void* argument) {
+  if (command != FI_DUP) return -FI_ENOSYS;
+  *static_cast<fid_nic**>(argument) = make_card(card_of(object)->bus.attr.pci.bus_id);
+  return 0;
+}
+fi_ops functions_of_cards() {
+  fi_ops functions{};
+  functions.size = sizeof functions;
+  functions.close = close_card;
+  functions.control = control_card;
+  return functions;
+}
+fi_ops card_functions = functions_of_cards();
+
+fid_nic* make_card(unsigned number) {
+  auto* const card = new Card;
+  static_assert(offsetof(Card, nic) == 0 && offsetof(fid_nic, fid) == 0);
+  card->nic.fid.fclass = FI_CLASS_NIC;
+  card->nic.fid.ops = &card_functions;
+  card->nic.bus_attr = &card->bus;
+  card->nic.link_attr = &card->link;
+  card->bus.bus_type = FI_BUS_PCI;
+  card->bus.attr.pci.domain_id = 0xfffe;  // no machine has it
+  card->bus.attr.pci.bus_id = static_cast<std::uint8_t>(number);
+  card->link.state = FI_LINK_UP;
+  return &card->nic;
+}
+
+// Replaces a device's description by `number` ones that are called card0, card1, ...
+void list_cards(fi_info* first, unsigned number) {
+  static const auto duplicate = real(&fi_dupinfo, "fi_dupinfo");
+  real_device = first->domain_attr->name;
+  fi_info* last = first;
+  for (unsigned i = 0; i < number; ++i) {
+    if (i != 0) {
+      fi_info* const next = duplicate(first);
+      next->next = std::exchange(last->next, next);
+      last = next;
+    }
+    last->nic = make_card(i);
+    std::free(std::exchange(last->domain_attr->name, ::strdup(("card" + std::to_string(i)).c_str())));
+  }
 }
 
 bool is_first(const char* provider) { return shown_name == provider; }
@@ -387,6 +447,7 @@ int fi_getinfo(std::uint32_t version, const char* node, const char* service, std
     char*& its = each->fabric_attr->prov_name;
     if (real_name == its) std::free(std::exchange(its, ::strdup(shown_name.c_str())));
   }
+  if (const unsigned cards = number_of("FAKE_OFI_CARDS"); cards != 0) list_cards(*info, cards);
   return 0;
 }
 

@@ -77,7 +77,7 @@ class Bed {
     const Job job{.rank = 0, .size = 1, .processes = processes_, .job_id = "fuzz", .late = true};
     check(ofi::kRecord.create(job, handlers_, &tested_).ok() && tested_->open().ok(),
           "no transport: " + hr::take_detail());
-    check(stranger_->open(network::Listens::kOnLoopback, kMostBytes).ok(), "no endpoint: " + hr::take_detail());
+    check(stranger_->open(network::Listens::kOnLoopback, 0, kMostBytes).ok(), "no endpoint: " + hr::take_detail());
     std::string text;
     std::vector<std::byte> place;
     check(tested_->describe(&text).ok() && network::decode(std::string_view(text).substr(4), &place), "no address");

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdio>
 #include <cstring>
 #include <iterator>
 #include <span>
@@ -17,8 +18,10 @@
 #include "base/knobs.hpp"
 #include "base/lent_variables.hpp"
 #include "base/log.hpp"
+#include "topo/allowed_cpus.hpp"
 #include "transport/network/socket_address.hpp"
 #include "transport/ofi/address.hpp"
+#include "transport/ofi/nearest.hpp"
 #include "transport/ofi/peer.hpp"
 
 namespace hr::transport::ofi {
@@ -96,6 +99,29 @@ bool is_wanted_device(const fi_info& info) {
   return false;
 }
 
+// Returns the address of the device's card on the PCI bus; empty if the provider does not tell it.
+std::string card_of(const fi_info& info) {
+  if (info.nic == nullptr || info.nic->bus_attr == nullptr || info.nic->bus_attr->bus_type != FI_BUS_PCI) return {};
+  const fi_pci_attr& pci = info.nic->bus_attr->attr.pci;
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%04x:%02x:%02x.%x", pci.domain_id, pci.bus_id, pci.device_id,
+                pci.function_id);
+  return text.data();
+}
+
+// True if both cards are of one kind and in one network, so that either serves.
+bool are_alike(const fi_info& one, const fi_info& other) noexcept {
+  const auto equal = [](const char* a, const char* b) {
+    return a == b || (a != nullptr && b && std::strcmp(a, b) == 0);
+  };
+  if (!equal(one.fabric_attr->prov_name, other.fabric_attr->prov_name)) return false;
+  if (!equal(one.fabric_attr->name, other.fabric_attr->name)) return false;
+  const fi_link_attr* const link = one.nic->link_attr;
+  const fi_link_attr* const link2 = other.nic->link_attr;
+  if (link == nullptr || link2 == nullptr) return link == link2;
+  return link->speed == link2->speed && link->state == link2->state && equal(link->network_type, link2->network_type);
+}
+
 }  // namespace
 
 Status Fabric::failed(const char* what, long error) const {
@@ -163,10 +189,26 @@ Status Fabric::find_candidates(network::Listens listens, std::vector<Info>* out)
               seen.empty() ? library_.text(answer).c_str() : seen.c_str());
 }
 
+// Puts the cards that are like that of the first candidate into the order in which this process should try them.
+// Interfaces of the kernel's network are left in their order: each may be in a network of its own.
+void Fabric::prefer_near_cards(std::size_t turn, std::vector<Info>* candidates) {
+  const fi_info& first = *candidates->front();
+  if (card_of(first).empty() || is_of_kernel(first.fabric_attr->prov_name)) return;
+  const auto others = std::ranges::stable_partition(
+      *candidates, [&](const Info& each) { return !card_of(*each).empty() && are_alike(*each, first); });
+  std::vector<std::string> cards;
+  for (auto each = candidates->begin(); each != others.begin(); ++each) cards.push_back(card_of(**each));
+  std::vector<Info> ordered;
+  for (const std::size_t i : nearest_first(cards, topo::allowed_cpus(), turn))
+    ordered.push_back(std::move((*candidates)[i]));
+  std::ranges::move(ordered, candidates->begin());
+}
+
 // A provider may list a device that it cannot open. Several entries of one device differ in the form of the address.
-Status Fabric::open(network::Listens listens, std::size_t least_landing) {
+Status Fabric::open(network::Listens listens, std::size_t turn, std::size_t least_landing) {
   std::vector<Info> candidates;
   HR_TRY(find_candidates(listens, &candidates));
+  prefer_near_cards(turn, &candidates);
   std::string first_error;
   std::string tried;
   for (Info& each : candidates) {

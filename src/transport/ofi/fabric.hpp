@@ -35,9 +35,9 @@ class Fabric {
   Fabric(const Fabric&) = delete;
   Fabric& operator=(const Fabric&) = delete;
 
-  // `least_landing`: space that a message needs in a multi-receive buffer.
-  // Errors: MPI_ERR_OTHER with the provider and its reason.
-  Status open(network::Listens listens, std::size_t least_landing);
+  // `turn`: the number of this process among those of its host; `least_landing`: space that a message needs in a
+  // multi-receive buffer. Errors: MPI_ERR_OTHER with the provider and its reason.
+  Status open(network::Listens listens, std::size_t turn, std::size_t least_landing);
   void close() noexcept;
   // Releases nothing: everything is left until the end of the process.
   void abandon() noexcept;
@@ -77,6 +77,7 @@ class Fabric {
   using Info = std::unique_ptr<fi_info, decltype(&::fi_freeinfo)>;
 
   Status find_candidates(network::Listens listens, std::vector<Info>* out) const;
+  static void prefer_near_cards(std::size_t turn, std::vector<Info>* candidates);
   // Opens the endpoint of info_.
   Status open_endpoint(std::size_t least_landing);
   int ask(const std::string& provider, bool loopback, fi_info** all) const;

@@ -1,4 +1,5 @@
 // Start-up: the endpoint, and the address at which other processes reach it.
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <span>
@@ -8,6 +9,7 @@
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
+#include "boot/boot.hpp"
 #include "transport/ofi/address.hpp"
 #include "transport/ofi/endpoint.hpp"
 
@@ -22,7 +24,9 @@ Status Ofi::create() {
 
 Status Ofi::start() {
   HR_TRY(names_.make_secret());
-  HR_TRY(fabric_.open(listens(), kLeastLanding));
+  const std::span<const int> here = boot::processes().of_this_host();
+  const auto turn = static_cast<std::size_t>(std::ranges::find(here, boot::processes().self()) - here.begin());
+  HR_TRY(fabric_.open(listens(), turn, kLeastLanding));
   cost_ = fabric_.is_kernel_network() ? Cost{15e-6, 2e9} : Cost{2e-6, 10e9};
   const fid_nic* const card = fabric_.info().nic;
   if (card != nullptr && card->link_attr != nullptr && card->link_attr->speed > 0) {
