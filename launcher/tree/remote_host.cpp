@@ -26,6 +26,9 @@ using std::chrono::seconds;
 
 constexpr milliseconds kLogin{20000};     // time for the remote shell, in addition to the permitted silence
 constexpr milliseconds kLastWords{2000};  // time from the end of the channel to the end of the command
+// Time from the report of a silent subtree to its end. Processes that lose its ranks end the job with errors of their
+// own, which say less; so the report needs a start.
+constexpr milliseconds kReportFirst{200};
 constexpr std::size_t kMostErrors = 4096;
 
 std::string last_line_of(std::string_view text) {
@@ -199,8 +202,8 @@ void RemoteHost::on_closed(const std::string& cause) {
     loop_.forget(reading_.get());
     reading_.close();
   }
-  // Shows a process at the other end that it is no longer needed.
-  writing_.close();
+  // Shows a process at the other end that it is no longer needed. A silent one is told after the report.
+  if (cause_.empty()) writing_.close();
   if (timer_set_) loop_.cancel(timer_);
   timer_set_ = true;
   // Waits, unless a cause is known, for the last output of the command: it explains more than the end of a pipe.
@@ -222,13 +225,7 @@ void RemoteHost::reap() {
     if (errors_.is_open() && last_errors_.size() == before) break;
   }
   // Messages left in the pipe are still handled; reading the pipe then shows its end.
-  if (closed_ && timer_set_) {
-    loop_.cancel(timer_);
-    timer_ = loop_.after(milliseconds(0), [this] {
-      timer_set_ = false;
-      check_gone();
-    });
-  }
+  if (closed_ && timer_set_) leave_after(milliseconds(0));
 }
 
 std::string RemoteHost::cause() const {
@@ -243,17 +240,31 @@ std::string RemoteHost::cause() const {
 }
 
 void RemoteHost::check_gone() {
+  if (leaving_) return leave();
   if (std::exchange(gone_, true)) return;
-  const bool is_news = !done_ && !finishing_;
-  const std::string why = cause();
+  if (done_ || finishing_) return leave();
   const bool was_open = channel_ != nullptr;
+  leaving_ = true;
+  up_({.kind = Message::Kind::kHostFailed,
+       .host = host_at(plan_, first_),
+       .numbers = {last_ - first_, was_open ? 1 : 0},
+       .text = cause()});
+  const bool is_there = pid_ > 0 && !cause_.empty() && !finishing_;
+  leave_after(is_there ? kReportFirst : milliseconds(0));
+}
+
+void RemoteHost::leave_after(milliseconds time) {
+  if (timer_set_) loop_.cancel(timer_);
+  timer_set_ = true;
+  timer_ = loop_.after(time, [this] {
+    timer_set_ = false;
+    check_gone();
+  });
+}
+
+void RemoteHost::leave() {
+  leaving_ = false;
   end();
-  if (is_news) {
-    up_({.kind = Message::Kind::kHostFailed,
-         .host = host_at(plan_, first_),
-         .numbers = {last_ - first_, was_open ? 1 : 0},
-         .text = why});
-  }
   up_({.kind = Message::Kind::kDone});
 }
 
@@ -263,15 +274,13 @@ void RemoteHost::send(const Message& message) {
 
 void RemoteHost::finish() {
   finishing_ = true;
-  if (gone_) return;
+  if (gone_) {
+    if (leaving_) leave_after(milliseconds(0));  // the report has arrived
+    return;
+  }
   if (channel_ == nullptr || closed_) {
     closed_ = true;
-    if (timer_set_) loop_.cancel(timer_);
-    timer_set_ = true;
-    timer_ = loop_.after(milliseconds(0), [this] {
-      timer_set_ = false;
-      check_gone();
-    });
+    leave_after(milliseconds(0));
     return;
   }
   send({.kind = Message::Kind::kFinish});

@@ -62,6 +62,9 @@ class RemoteHost {
   [[nodiscard]] bool may_say(const Message& message) const;
   void on_closed(const std::string& cause);
   void check_gone();
+  // Calls check_gone() later, in place of the timer that runs.
+  void leave_after(std::chrono::milliseconds time);
+  void leave();
   void end();
   [[nodiscard]] std::string cause() const;
 
@@ -84,7 +87,8 @@ class RemoteHost {
   bool finishing_ = false;  // true if the subtree's end is expected
   bool done_ = false;       // true if the subtree has reported its end
   bool closed_ = false;     // nothing more will arrive from the subtree
-  bool gone_ = false;       // nothing is left of the subtree, and its end or failure has been reported
+  bool gone_ = false;       // the end or failure of the subtree has been reported, or is being reported
+  bool leaving_ = false;    // its failure has been reported, and its command is about to be ended
   std::string cause_;
 };
 
