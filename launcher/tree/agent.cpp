@@ -127,7 +127,7 @@ class Agent {
     hosts_ = last - message.host;
     supervisor_.note(plan->id, plan->shm_directories);
     ::umask(static_cast<mode_t>(plan->creation_mask));
-    above_.set_silence(plan->silence);
+    above_.set_silence_of_parent(plan->silence);
     Tree::Callbacks callbacks;
     callbacks.up = [this](const Message& up) { on_up(up); };
     callbacks.target = [this](int rank, int stream) -> OutputTarget& {

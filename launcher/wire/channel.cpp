@@ -19,7 +19,8 @@ constexpr std::size_t kTidy = std::size_t{1} << 20;  // maximum number of writte
                                                      // queue
 using std::chrono::duration_cast;
 using std::chrono::milliseconds;
-constexpr milliseconds kMostGrace{8000};  // time for data that TCP retransmits after a link was cut for a while
+constexpr milliseconds kReportTime{1000};  // time in which the report of a silent host reaches the root
+constexpr milliseconds kMostGrace{8000};   // time for data that TCP retransmits after a link was cut for a while
 // A host with that many runnable threads for each CPU counts as loaded.
 constexpr int kLoaded = 4;
 constexpr int kMostFactor = 10;
@@ -58,8 +59,9 @@ Channel::~Channel() {
   if (writing_watched_) loop_.forget(writing_.get());
 }
 
-void Channel::set_silence(milliseconds silence) {
+void Channel::set_silence_of_parent(milliseconds silence) {
   silence_ = silence;
+  beyond_ = between_ticks() + kReportTime;
   loop_.cancel(timer_);
   next_tick_ = heard_ = EventLoop::Clock::now();
   timer_ = loop_.after(milliseconds(0), [this] { tick(); });
@@ -70,9 +72,13 @@ void Channel::expect_silence(bool expected) {
   heard_ = EventLoop::Clock::now();
 }
 
+milliseconds Channel::between_ticks() const noexcept { return silence_ / 5; }
+
 int Channel::load_factor() const noexcept { return std::clamp(load_ / kLoaded, 1, kMostFactor); }
 
-milliseconds Channel::patience() const noexcept { return (silence_ + std::min(silence_, kMostGrace)) * load_factor(); }
+milliseconds Channel::patience() const noexcept {
+  return (silence_ + std::min(silence_, kMostGrace)) * load_factor() + beyond_;
+}
 
 void Channel::tick() {
   take({});  // handles data received before the channel existed
@@ -90,8 +96,8 @@ void Channel::tick() {
     send({.numbers = {own_load()}});
     sent_since_tick_ = false;
   }
-  next_tick_ = now + silence_ / 5;
-  timer_ = loop_.after(silence_ / 5, [this] { tick(); });
+  next_tick_ = now + between_ticks();
+  timer_ = loop_.after(between_ticks(), [this] { tick(); });
 }
 
 void Channel::read() {

@@ -38,7 +38,9 @@ class Channel {
   Channel& operator=(const Channel&) = delete;
 
   void send(const Message& message);
-  void set_silence(std::chrono::milliseconds silence);
+  // Sets the time for which a parent may be silent. Its own parent notices the silence as well, and reports it. So this
+  // side waits until that has happened: what it ends would otherwise seem to be the cause.
+  void set_silence_of_parent(std::chrono::milliseconds silence);
   // Records that the neighbour has been stopped by a signal, or continues. While it is stopped, its silence is not a
   // failure.
   void expect_silence(bool expected);
@@ -54,11 +56,13 @@ class Channel {
   [[nodiscard]] int load_factor() const noexcept;
   // Returns the time after which a neighbour that has been silent counts as failed.
   [[nodiscard]] std::chrono::milliseconds patience() const noexcept;
+  [[nodiscard]] std::chrono::milliseconds between_ticks() const noexcept;
 
   EventLoop& loop_;
   Descriptor reading_;
   Descriptor writing_;
   std::chrono::milliseconds silence_;
+  std::chrono::milliseconds beyond_{0};  // how much later the neighbour counts as lost
   Handlers handlers_;
   FrameDecoder decoder_;
   std::string queue_;
