@@ -23,7 +23,9 @@ State& state() {
     const char* mode = std::getenv("FAKE_CUDA_COMPUTE_MODE");
     if (mode != nullptr) made->compute_mode = std::strcmp(mode, "exclusive") == 0 ? 3 : 2;
     made->physical = visible_devices(static_cast<int>(number_of("FAKE_CUDA_DEVICES", 2)));
-    if (made->instances > 0 && made->physical.size() > 1) made->physical.resize(1);  // a process sees one
+    if (made->instances > 0 && !made->physical.empty()) {
+      made->physical.erase(made->physical.begin() + 1, made->physical.end());  // a process sees one
+    }
     made->devices = static_cast<int>(made->physical.size());
     made->whole_reservations = number_of("FAKE_CUDA_WHOLE_RESERVATIONS", 0) != 0;
     made->device_bytes = number_of("FAKE_CUDA_MEMORY", std::uint64_t{16} << 30);

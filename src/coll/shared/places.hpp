@@ -9,6 +9,9 @@
 // lock.
 #pragma once
 
+#include <cstddef>
+#include <cstring>
+
 #include "coll/shared/flag_lines.hpp"
 
 namespace hr::coll::shared {
