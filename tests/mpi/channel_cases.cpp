@@ -2,7 +2,6 @@
 // Every thread has its own communicator, unless the case requires another arrangement, so that several channels are in
 // use.
 #include <mpi-ext.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "common/check.hpp"
+#include "common/network.hpp"
 
 namespace {
 
@@ -686,16 +686,6 @@ void death(bool recovers) {
   std::exit(0);
 }
 
-// Ends all connections of this process to other hosts, as a broken network does.
-void cut_network() {
-  for (int descriptor = 3; descriptor < 1024; ++descriptor) {
-    sockaddr_storage address{};
-    socklen_t length = sizeof address;
-    const bool connected = ::getpeername(descriptor, reinterpret_cast<sockaddr*>(&address), &length) == 0;
-    if (connected && address.ss_family == AF_INET) ::shutdown(descriptor, SHUT_RDWR);
-  }
-}
-
 // The network between two hosts fails while threads of both wait for one another: every wait ends with an error.
 void cut() {
   std::vector<MPI_Comm> comms = duplicates(kThreads);
@@ -726,7 +716,7 @@ void cut() {
     });
   }
   while (ready != kThreads) std::this_thread::yield();
-  if (rank == 1) cut_network();
+  if (rank == 1) check::cut_network();
   for (std::thread& each : running) each.join();
   while (rank == 1) ::pause();  // the end of rank 0 ends the job
   std::_Exit(3);

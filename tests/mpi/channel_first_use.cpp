@@ -1,7 +1,6 @@
 // First uses of channels at bad moments, one case per run: two ranks.
 #include <mpi-ext.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include <thread>
 
 #include "common/check.hpp"
+#include "common/network.hpp"
 
 namespace {
 
@@ -69,16 +69,6 @@ void revoked() {
   CHECK_OK(MPI_Comm_free(&revoked_comm));
 }
 
-// Ends all connections of this process to other hosts, as a broken network does.
-void cut_network() {
-  for (int descriptor = 3; descriptor < 1024; ++descriptor) {
-    sockaddr_storage address{};
-    socklen_t length = sizeof address;
-    const bool connected = ::getpeername(descriptor, reinterpret_cast<sockaddr*>(&address), &length) == 0;
-    if (connected && address.ss_family == AF_INET) ::shutdown(descriptor, SHUT_RDWR);
-  }
-}
-
 // Two communicators are used for the first time after the other process has failed: one on a channel that is in use,
 // and one on a channel of its own (HEADRACE_CHANNELS=3).
 void failed() {
@@ -90,7 +80,7 @@ void failed() {
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
   exchange(comms[0]);
   exchange(MPI_COMM_WORLD);
-  if (rank == 1) cut_network();
+  if (rank == 1) check::cut_network();
   int value = -1;
   CHECK_CLASS(MPI_Recv(&value, 1, MPI_INT, 1 - rank, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE), MPIX_ERR_PROC_FAILED);
   // The channel learns of the failure while this call waits.

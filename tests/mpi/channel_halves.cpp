@@ -3,7 +3,6 @@
 // Rank 2 fails before it receives, and rank 1 sends what rank 0 receives. All members set mpi_assert_no_any_tag, and
 // consecutive tags have different channels.
 #include <mpi-ext.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -11,20 +10,11 @@
 #include <vector>
 
 #include "common/check.hpp"
+#include "common/network.hpp"
 
 namespace {
 
 constexpr int kCount = 200'000;  // not sent eagerly
-
-// Ends all connections of this process to other hosts, as a broken network does.
-void cut_network() {
-  for (int descriptor = 3; descriptor < 1024; ++descriptor) {
-    sockaddr_storage address{};
-    socklen_t length = sizeof address;
-    const bool connected = ::getpeername(descriptor, reinterpret_cast<sockaddr*>(&address), &length) == 0;
-    if (connected && address.ss_family == AF_INET) ::shutdown(descriptor, SHUT_RDWR);
-  }
-}
 
 void check_received(const std::vector<int>& data, int tag) {
   for (const int each : data) CHECK_EQ(each, tag);
@@ -86,7 +76,7 @@ int main(int argc, char** argv) {
       // The connections of all channels are open, so that they are cut as well.
       for (const int tag : {1, 3, 5}) CHECK_OK(MPI_Probe(0, tag, comm, MPI_STATUS_IGNORE));
       CHECK_OK(MPI_Recv(nullptr, 0, MPI_INT, 0, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-      cut_network();
+      check::cut_network();
   }
   for (;;) ::pause();  // the end of rank 0 ends the job
 }

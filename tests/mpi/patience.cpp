@@ -7,7 +7,6 @@
 // overlapping: three ranks may use two cores together, and no two of them the same ones.
 #include <dlfcn.h>
 #include <mpi.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "common/check.hpp"
+#include "common/cpus.hpp"
 #include "common/statistic.hpp"
 
 namespace {
@@ -32,24 +32,6 @@ constexpr double kMostLooksShared = 1200;
 constexpr int kFirstCalls = 8;
 
 bool many_processors = false;
-
-// The CPUs of the launcher are the same for all, while it may have bound the ranks to different ones.
-std::vector<int> cpus_of_launcher() {
-  cpu_set_t set;
-  if (::sched_getaffinity(::getppid(), sizeof set, &set) != 0) CHECK_EQ(::sched_getaffinity(0, sizeof set, &set), 0);
-  std::vector<int> cpus;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
-  }
-  return cpus;
-}
-
-void use_cpus(const std::vector<int>& cpus) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  for (const int cpu : cpus) CPU_SET(cpu, &set);
-  CHECK_EQ(::sched_setaffinity(0, sizeof set, &set), 0);
-}
 
 void at_most(const char* what, double found, double most) {
   if (found <= most) return;
@@ -70,13 +52,15 @@ extern "C" [[gnu::visibility("default")]] long sysconf(
 int main(int argc, char** argv) {
   const std::string how = argc > 1 ? argv[1] : "";
   many_processors = how == "confined";
-  const std::vector<int> all = cpus_of_launcher();
+  const std::vector<int> all = check::cpus_of_launcher();
   const bool overlapping = how == "overlapping" && all.size() >= 2;
-  if (how == "confined") use_cpus({all[0]});
+  if (how == "confined") check::use_cpus({all[0]});
   if (overlapping) {
     const char* const rank_text = std::getenv("PMI_RANK");
     const int number = rank_text != nullptr ? std::atoi(rank_text) : 0;
-    use_cpus(number == 0 ? std::vector{all[0]} : number == 1 ? std::vector{all[1]} : std::vector{all[0], all[1]});
+    check::use_cpus(number == 0   ? std::vector{all[0]}
+                    : number == 1 ? std::vector{all[1]}
+                                  : std::vector{all[0], all[1]});
   }
   CHECK_OK(MPI_Init(&argc, &argv));
   int rank = 0, size = 0;

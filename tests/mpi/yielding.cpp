@@ -31,6 +31,7 @@
 #include <vector>
 
 #include "common/check.hpp"
+#include "common/cpus.hpp"
 #include "common/statistic.hpp"
 
 namespace {
@@ -47,19 +48,7 @@ bool slow_system = false;
 bool one_processor = false;
 constexpr double kSlowSeconds = 4e-6;
 
-void share_one_core() {
-  // The launcher may have bound the ranks to different cores, but the cores of the launcher itself are the same for
-  // all.
-  cpu_set_t allowed;
-  if (::sched_getaffinity(::getppid(), sizeof allowed, &allowed) != 0)
-    CHECK_EQ(::sched_getaffinity(0, sizeof allowed, &allowed), 0);
-  int first = 0;
-  while (!CPU_ISSET(first, &allowed)) ++first;
-  cpu_set_t one;
-  CPU_ZERO(&one);
-  CPU_SET(first, &one);
-  CHECK_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
-}
+void share_one_core() { check::use_cpus({check::cpus_of_launcher().front()}); }
 
 class GivenWay {
  public:
@@ -278,23 +267,6 @@ void beside_load(const check::Environment& mpi) {
   CHECK(false && "waits yielded more often than they slept");
 }
 
-std::vector<int> allowed_cpus() {
-  cpu_set_t set;
-  CHECK_EQ(::sched_getaffinity(0, sizeof set, &set), 0);
-  std::vector<int> cpus;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
-  }
-  return cpus;
-}
-
-void use_cpus(const std::vector<int>& cpus) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  for (const int cpu : cpus) CPU_SET(cpu, &set);
-  CHECK_EQ(::sched_setaffinity(0, sizeof set, &set), 0);
-}
-
 // Computes until the given MPI_Wtime().
 void compute_until(double moment) {
   while (MPI_Wtime() < moment) {
@@ -307,18 +279,18 @@ void leaves_loaded_core(const check::Environment& mpi, bool stays) {
   constexpr double kMostSeconds = 20;
   std::vector<int> every(CPU_SETSIZE);
   std::iota(every.begin(), every.end(), 0);
-  use_cpus(every);
-  const std::vector<int> all = allowed_cpus();  // the system excludes CPUs that may not be used
+  check::use_cpus(every);
+  const std::vector<int> all = check::allowed_cpus();  // the system excludes CPUs that may not be used
   const std::vector<int> first(all.begin(), all.begin() + 1);
   std::optional<Load> load;
   if (mpi.rank == 0) {
-    use_cpus(first);
+    check::use_cpus(first);
     load.emplace();
     std::string named = std::to_string(first.front()) + "/";
     for (const int cpu : all) named += (cpu == first.front() ? "" : ",") + std::to_string(cpu);
     ::setenv("PMI_HEADRACE_CPUS", named.c_str(), 1);
   } else {
-    use_cpus({all.back()});
+    check::use_cpus({all.back()});
   }
   const check::Statistic left("HEADRACE_LOADED_CORES_LEFT");
   const double end = MPI_Wtime() + (stays ? 1 : kMostSeconds);
@@ -331,7 +303,7 @@ void leaves_loaded_core(const check::Environment& mpi, bool stays) {
   }
   if (mpi.rank != 0) return;
   CHECK_EQ(left.value(), stays ? 0ULL : 1ULL);
-  CHECK(allowed_cpus() == (stays ? first : all));
+  CHECK(check::allowed_cpus() == (stays ? first : all));
 }
 
 double core_seconds() {
