@@ -87,8 +87,7 @@ void RemoteHost::start() {
   const auto cannot = [this](const std::string& what, int error) {
     cause_ = what + ": " + std::strerror(error);
     closed_ = true;
-    timer_set_ = true;
-    timer_ = loop_.after(milliseconds(0), [this] { check_gone(); });
+    check_gone_after(milliseconds(0));
   };
   std::string path;
   if (const int error = find_executable(words[0], "", own_search_path(), &path); error != 0) {
@@ -204,13 +203,8 @@ void RemoteHost::on_closed(const std::string& cause) {
   }
   // Shows a process at the other end that it is no longer needed. A silent one is told after the report.
   if (cause_.empty()) writing_.close();
-  if (timer_set_) loop_.cancel(timer_);
-  timer_set_ = true;
   // Waits, unless a cause is known, for the last output of the command: it explains more than the end of a pipe.
-  timer_ = loop_.after(cause_.empty() && pid_ > 0 ? kLastWords : milliseconds(0), [this] {
-    timer_set_ = false;
-    check_gone();
-  });
+  check_gone_after(cause_.empty() && pid_ > 0 ? kLastWords : milliseconds(0));
   reap();
 }
 
@@ -225,7 +219,7 @@ void RemoteHost::reap() {
     if (errors_.is_open() && last_errors_.size() == before) break;
   }
   // Messages left in the pipe are still handled; reading the pipe then shows its end.
-  if (closed_ && timer_set_) leave_after(milliseconds(0));
+  if (closed_ && timer_set_) check_gone_after(milliseconds(0));
 }
 
 std::string RemoteHost::cause() const {
@@ -250,10 +244,10 @@ void RemoteHost::check_gone() {
        .numbers = {last_ - first_, was_open ? 1 : 0},
        .text = cause()});
   const bool is_there = pid_ > 0 && !cause_.empty() && !finishing_;
-  leave_after(is_there ? kReportFirst : milliseconds(0));
+  check_gone_after(is_there ? kReportFirst : milliseconds(0));
 }
 
-void RemoteHost::leave_after(milliseconds time) {
+void RemoteHost::check_gone_after(milliseconds time) {
   if (timer_set_) loop_.cancel(timer_);
   timer_set_ = true;
   timer_ = loop_.after(time, [this] {
@@ -275,12 +269,12 @@ void RemoteHost::send(const Message& message) {
 void RemoteHost::finish() {
   finishing_ = true;
   if (gone_) {
-    if (leaving_) leave_after(milliseconds(0));  // the report has arrived
+    if (leaving_) check_gone_after(milliseconds(0));  // the report has arrived
     return;
   }
   if (channel_ == nullptr || closed_) {
     closed_ = true;
-    leave_after(milliseconds(0));
+    check_gone_after(milliseconds(0));
     return;
   }
   send({.kind = Message::Kind::kFinish});

@@ -62,8 +62,8 @@ class RemoteHost {
   [[nodiscard]] bool may_say(const Message& message) const;
   void on_closed(const std::string& cause);
   void check_gone();
-  // Calls check_gone() later, in place of the timer that runs.
-  void leave_after(std::chrono::milliseconds time);
+  // Calls check_gone() after this time, in place of the timer that runs.
+  void check_gone_after(std::chrono::milliseconds time);
   void leave();
   void end();
   [[nodiscard]] std::string cause() const;
