@@ -111,7 +111,7 @@ void add_wait(const Operation& operation, std::vector<StreamOperation>& work) {
   const Place& place = operation.place_;
   work.push_back(operation.stream_->device_.wait(place.done(), place.number));
   // A graph waits again on its next launch.
-  if (operation.captured_) work.push_back(ProgramStream::write(place.done(), place.number - 1));
+  if (operation.captured()) work.push_back(ProgramStream::write(place.done(), place.number - 1));
 }
 
 }  // namespace
@@ -247,7 +247,6 @@ Status append(Attached& attached, std::span<const OperationPointer> operations, 
   for (const OperationPointer& each : operations) {
     HR_TRY(stream.words_->take(&each->place_));
     each->capture_ = capture;
-    each->captured_ = captured;
     each->waited_ = waits;
     if (captured) each->alive_ = {};
     if (watcher != nullptr) watcher->enqueued(each.get(), each->request(), captured);

@@ -42,13 +42,14 @@ class Operation {
   [[nodiscard]] virtual const p2p::Request* request() const { return outer_; }
   // Name for error messages: "send to rank 3 with tag 7".
   [[nodiscard]] virtual std::string what() const = 0;
+  // True if the operation belongs to a graph.
+  [[nodiscard]] bool captured() const noexcept { return capture_ != 0; }
 
   comm::Communicator* comm_;       // null if it was freed, and a graph still contains the operation
   Ref<comm::Communicator> alive_;  // in a graph: only while the operation runs
   Ref<Stream> stream_;
   Place place_;
   CaptureId capture_ = 0;        // capture in which it was enqueued; 0: none
-  bool captured_ = false;        // belongs to a graph
   bool waits_to_begin_ = false;  // the stream continues once the operation has started
   bool waited_ = false;          // the stream waits for it
   bool running_ = false;

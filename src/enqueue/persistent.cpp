@@ -44,16 +44,16 @@ class Persistent final : public Operation {
   void drop(p2p::Request* inner) override {
     Started& started = state->persistent[request_];
     if (inner != nullptr) started.running = false;
-    if (!captured_) --started.pending;
+    if (!captured()) --started.pending;
     // Another operation, or the program, has started the request.
-    if (started.running || (captured_ && inner == nullptr)) return;
+    if (started.running || (captured() && inner == nullptr)) return;
     if (started.pending > 0) {
       request_->begin();
       request_->active_ = true;
       return;
     }
-    request_->active_ = !captured_ && inner != nullptr && !waited_;
-    if (started.last.get() == this && !captured_) started.last = nullptr;
+    request_->active_ = !captured() && inner != nullptr && !waited_;
+    if (started.last.get() == this && !captured()) started.last = nullptr;
   }
 
   [[nodiscard]] const p2p::Request* request() const override { return request_; }
@@ -74,7 +74,7 @@ Status check(const p2p::Request& request, std::size_t index, CaptureId capture) 
     return fail(Errc::kRequest, "array_of_requests[%zu] is active: complete it before a stream starts it", index);
   }
   // Afterwards, waits would belong to the start in the capture.
-  if (capture != 0 && by_stream && started->second.last != nullptr && !started->second.last->captured_ &&
+  if (capture != 0 && by_stream && started->second.last != nullptr && !started->second.last->captured() &&
       !started->second.last->waited_) {
     return fail(Errc::kRequest,
                 "array_of_requests[%zu] was started before the capture: let the stream wait for it before the capture "

@@ -24,8 +24,8 @@ constexpr double kAwakeSeconds = 0.1;
 void begin_one(const OperationPointer& operation) {
   operation->running_ = true;
   operation->rounds_ = 0;
-  if (operation->captured_) add(Statistic::enqueued_pending);
-  if (operation->captured_) operation->alive_ = Ref<comm::Communicator>::share(operation->comm_);
+  if (operation->captured()) add(Statistic::enqueued_pending);
+  if (operation->captured()) operation->alive_ = Ref<comm::Communicator>::share(operation->comm_);
   if (watcher != nullptr) watcher->begins(operation.get());
   const Status status = operation->start(&operation->inner_);
   if (watcher != nullptr) watcher->began(operation.get(), operation->inner_);
@@ -40,7 +40,7 @@ void begin_one(const OperationPointer& operation) {
 }
 
 void begin(const OperationPointer& first) {
-  if (first->captured_) first->place_.expect_again();
+  if (first->captured()) first->place_.expect_again();
   begin_one(first);
   for (const OperationPointer& each : first->others_) begin_one(each);
 }
@@ -189,7 +189,7 @@ void finish(const OperationPointer& operation, const p2p::Completion& completion
   add(Statistic::enqueued_done);
   operation->place_.set_done();
   operation->alive_ = {};
-  if (operation->captured_) return;
+  if (operation->captured()) return;
   operation->done_ = true;
   operation->comm_ = nullptr;
   operation->stream_->words_->give_back(operation->place_);
