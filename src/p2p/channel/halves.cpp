@@ -53,7 +53,7 @@ bool Channel::end_half(ChannelOperation& receive) {
   Completion completion = request.completion_;
   const Request& first = completion.error.ok() ? send : request;
   completion.error = first.completion_.error;
-  // After a success, the request may still have the text of an earlier error.
+  // A request that has succeeded may still have the text of an earlier error.
   std::string why = completion.error.ok() ? std::string() : first.detail();
   if (!send.operation_->channel->try_give_back(send)) return false;
   receive.send_half = nullptr;

@@ -43,7 +43,7 @@ Status Ofi::start() {
   Address address{.terms = fabric_.terms(), .secret = names_.own_secret()};
   HR_TRY(fabric_.address(&address.place));
   if (sockaddr_storage socket{}; socket_of(fabric_.info().addr_format, address.place, &socket)) {
-    // Without it, this host may seem to be silent while the queue of connections of this process is full.
+    // The second port shows that this host is not silent while the queue of connections of this process is full.
     if (const int error = closed_port_.open(socket); error != 0)
       log::write(log::Level::kDecision, "ofi: no second port on %s: %s", fabric_.device().c_str(),
                  std::strerror(error));

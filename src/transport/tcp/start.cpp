@@ -43,7 +43,7 @@ Status Tcp::create() {
   if (::bind(listener_, generic, length) != 0) return failed("bind", interface_);
   if (::listen(listener_, kBacklog) != 0) return failed("listen", interface_);
   if (::getsockname(listener_, generic, &length) != 0) return failed("getsockname", interface_);
-  // Without it, this host may seem to be silent while the queue of connections of this process is full.
+  // The second port shows that this host is not silent while the queue of connections of this process is full.
   if (const int error = closed_port_.open(address); error != 0)
     log::write(log::Level::kDecision, "tcp: no second port on interface %s: %s", interface_.name.c_str(),
                std::strerror(error));

@@ -85,7 +85,7 @@ void abandoned(const Kernels& kernels) {
     };
     const auto nothing = [] {};
 
-    // After a start without a wait, and after a start that failed.
+    // Abandons the capture after a start without a wait, and after a start that failed.
     abandon(lane, mode, [&] { CHECK_OK(requests.start()); }, [&] { CHECK_CLASS(requests.start(), MPI_ERR_OTHER); });
     CHECK_CLASS(requests.wait(), MPI_ERR_REQUEST);
     requests.fill(1);
